@@ -1,0 +1,335 @@
+//! The history of a conversation: append-only, changed by recorded mutations alone.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::{MessageRef, Timestamp};
+
+/// One entry of the timeline that a person sees: a message or an event between messages.
+///
+/// JSON as in facts sheet 2.5: `{"id","timestamp","category","type","data"}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistoryEntry {
+    /// Unique within the session; a chat entry has its message's id.
+    pub id: String,
+    /// When it was added.
+    pub timestamp: Timestamp,
+    /// Message or event.
+    pub category: EntryCategory,
+    /// A chat entry's role, or an event's type such as `tool-summary`.
+    pub r#type: String,
+    /// The message, or what the event carries.
+    pub data: EntryData,
+}
+
+/// The two kinds of history entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(clippy::exhaustive_enums, reason = "the record format knows exactly these two")]
+pub enum EntryCategory {
+    /// A message.
+    Chat,
+    /// Something that is shown but never sent to a model.
+    Event,
+}
+
+/// What an entry carries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[expect(clippy::exhaustive_enums, reason = "follows the two categories")]
+pub enum EntryData {
+    /// The message of a chat entry.
+    Message(MessageRef),
+    /// The data of an event entry.
+    Event(Value),
+}
+
+impl HistoryEntry {
+    /// The chat entry of a message.
+    #[must_use]
+    pub fn chat(message: MessageRef) -> Self {
+        Self {
+            id: message.id.clone(),
+            timestamp: message.timestamp,
+            category: EntryCategory::Chat,
+            r#type: message.role().to_owned(),
+            data: EntryData::Message(message),
+        }
+    }
+
+    /// An event entry.
+    #[must_use]
+    pub fn event(id: String, timestamp: Timestamp, r#type: impl Into<String>, data: Value) -> Self {
+        let r#type = r#type.into();
+        Self { id, timestamp, category: EntryCategory::Event, r#type, data: EntryData::Event(data) }
+    }
+}
+
+/// The one way a history changes. The log records each mutation, and replay applies them again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "mutation", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum HistoryMutation {
+    /// A message is added at the end, to the model's view and to the timeline.
+    AppendMessage {
+        /// Where it stands among the messages, from 0; checked on replay.
+        index: usize,
+        /// The message.
+        message: MessageRef,
+    },
+    /// An event is added to the timeline; the model does not see it.
+    AppendEntry {
+        /// The event entry.
+        entry: HistoryEntry,
+    },
+    /// Compaction: the model's view is replaced; the timeline keeps what was.
+    Replace {
+        /// The messages from now on.
+        messages: Vec<MessageRef>,
+    },
+    /// Both views are emptied.
+    Clear,
+    /// Rewind: only the first `length` messages stay, in both views.
+    Truncate {
+        /// How many messages stay.
+        length: usize,
+    },
+}
+
+/// A mutation that does not fit the history it is applied to.
+#[derive(Debug, thiserror::Error)]
+#[error("a message for position {index} cannot be added to a history of {length} messages")]
+pub struct MutationMismatch {
+    index: usize,
+    length: usize,
+}
+
+/// SHA-256 over all mutations so far, each hashed together with the head before it.
+///
+/// Two histories with equal heads are equal; events refer to a history by its length and head
+/// instead of repeating it (design section 5).
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct HistoryHead([u8; 32]);
+
+impl HistoryHead {
+    fn after(self, mutation: &[u8]) -> Self {
+        Self(Sha256::new().chain_update(self.0).chain_update(mutation).finalize().into())
+    }
+}
+
+impl fmt::Display for HistoryHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for HistoryHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HistoryHead({self})")
+    }
+}
+
+impl Serialize for HistoryHead {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for HistoryHead {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digit = |at: usize| text.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        let mut head = [0; 32];
+        for (at, byte) in head.iter_mut().enumerate() {
+            *byte = digit(at * 2).ok_or_else(|| de::Error::custom("a head is 64 hex digits"))?;
+        }
+        if text.len() == 64 { Ok(Self(head)) } else { Err(de::Error::custom("a head is 64 hex digits")) }
+    }
+}
+
+/// What events carry in place of a history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryRef {
+    /// Number of messages in the model's view.
+    pub length: usize,
+    /// The chain over all mutations.
+    pub head: HistoryHead,
+}
+
+/// The messages of a conversation and the timeline around them.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    messages: Vec<MessageRef>,
+    entries: Vec<HistoryEntry>,
+    head: HistoryHead,
+    message_bytes: u64,
+}
+
+impl History {
+    /// The messages a model would see, oldest first.
+    #[must_use]
+    pub fn messages(&self) -> &[MessageRef] {
+        &self.messages
+    }
+
+    /// The timeline: messages and the events between them, oldest first.
+    #[must_use]
+    pub fn entries(&self) -> &[HistoryEntry] {
+        &self.entries
+    }
+
+    /// Length and head, to refer to this state of the history.
+    #[must_use]
+    pub fn reference(&self) -> HistoryRef {
+        HistoryRef { length: self.messages.len(), head: self.head }
+    }
+
+    /// Size of the messages as JSON, in bytes; kept up to date, so asking costs nothing.
+    #[must_use]
+    pub const fn message_bytes(&self) -> u64 {
+        self.message_bytes
+    }
+
+    /// Adds a message at the end and returns the mutation to record.
+    pub fn append(&mut self, message: impl Into<MessageRef>) -> HistoryMutation {
+        let mutation = HistoryMutation::AppendMessage { index: self.messages.len(), message: message.into() };
+        self.record(&mutation);
+        mutation
+    }
+
+    /// Adds an event to the timeline and returns the mutation to record.
+    ///
+    /// A chat entry becomes a message of the model's view as well.
+    pub fn append_entry(&mut self, entry: HistoryEntry) -> HistoryMutation {
+        if let EntryData::Message(message) = entry.data {
+            return self.append(message);
+        }
+        let mutation = HistoryMutation::AppendEntry { entry };
+        self.record(&mutation);
+        mutation
+    }
+
+    /// Empties both views and returns the mutation to record.
+    pub fn clear(&mut self) -> HistoryMutation {
+        self.record(&HistoryMutation::Clear);
+        HistoryMutation::Clear
+    }
+
+    /// Applies a recorded mutation, as replay does.
+    ///
+    /// # Errors
+    ///
+    /// When an appended message names another position than the end of this history, which then
+    /// stays as it was.
+    pub fn apply(&mut self, mutation: &HistoryMutation) -> Result<(), MutationMismatch> {
+        let length = self.messages.len();
+        match mutation {
+            HistoryMutation::AppendMessage { index, .. } if *index != length => {
+                Err(MutationMismatch { index: *index, length })
+            }
+            _ => {
+                self.record(mutation);
+                Ok(())
+            }
+        }
+    }
+
+    fn record(&mut self, mutation: &HistoryMutation) {
+        let json = json_bytes(mutation);
+        match mutation {
+            HistoryMutation::AppendMessage { message, .. } => {
+                self.message_bytes += json.len() as u64;
+                self.messages.push(message.clone());
+                self.entries.push(HistoryEntry::chat(message.clone()));
+            }
+            HistoryMutation::AppendEntry { entry } => self.entries.push(entry.clone()),
+            HistoryMutation::Replace { messages } => {
+                self.message_bytes = json.len() as u64;
+                self.messages.clone_from(messages);
+            }
+            HistoryMutation::Clear => {
+                self.message_bytes = 0;
+                self.messages.clear();
+                self.entries.clear();
+            }
+            HistoryMutation::Truncate { length } => self.truncate(*length),
+        }
+        self.head = self.head.after(&json);
+    }
+
+    fn truncate(&mut self, length: usize) {
+        let Some(first_gone) = self.messages.get(length) else { return };
+        let cut = self.entries.iter().position(|entry| entry.id == first_gone.id);
+        self.entries.truncate(cut.unwrap_or(self.entries.len()));
+        self.messages.truncate(length);
+        self.message_bytes = self.messages.iter().map(|message| json_bytes(message).len() as u64).sum();
+    }
+}
+
+/// The JSON of a value that has only string keys, and so cannot fail to serialise.
+fn json_bytes(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Message;
+
+    fn message(id: &str) -> Message {
+        Message::user(id, Timestamp::default(), format!("text of {id}"))
+    }
+
+    #[test]
+    fn replaying_the_recorded_mutations_gives_the_same_history() {
+        let mut history = History::default();
+        let mut log = vec![history.append(message("a")), history.append(message("b"))];
+        let event = HistoryEntry::event("e".into(), Timestamp::default(), "tool-summary", Value::from(1));
+        log.push(history.append_entry(event));
+        log.push(history.append(message("c")));
+
+        let json = serde_json::to_string(&log).unwrap();
+        let mut replayed = History::default();
+        for mutation in serde_json::from_str::<Vec<HistoryMutation>>(&json).unwrap() {
+            replayed.apply(&mutation).unwrap();
+        }
+        assert_eq!(replayed.messages(), history.messages());
+        assert_eq!(replayed.entries(), history.entries());
+        assert_eq!(replayed.reference(), history.reference());
+        assert_eq!(replayed.message_bytes(), history.message_bytes());
+    }
+
+    #[test]
+    fn a_lost_line_shows_as_a_mismatch_and_changes_nothing() {
+        let mut history = History::default();
+        history.append(message("a"));
+        let late = HistoryMutation::AppendMessage { index: 2, message: message("c").into() };
+        let before = history.reference();
+        assert!(history.apply(&late).unwrap_err().to_string().contains("position 2"));
+        assert_eq!(history.reference(), before);
+    }
+
+    #[test]
+    fn truncate_drops_later_messages_and_the_events_after_them() {
+        let mut history = History::default();
+        history.append(message("a"));
+        history.append(message("b"));
+        let event = HistoryEntry::event("e".into(), Timestamp::default(), "note", Value::Null);
+        history.append_entry(event);
+        history.apply(&HistoryMutation::Truncate { length: 1 }).unwrap();
+        assert_eq!(history.messages().len(), 1);
+        assert_eq!(history.entries().len(), 1);
+    }
+
+    #[test]
+    fn a_head_reads_back_from_its_hex_form() {
+        let mut history = History::default();
+        history.append(message("a"));
+        let json = serde_json::to_string(&history.reference()).unwrap();
+        assert_eq!(serde_json::from_str::<HistoryRef>(&json).unwrap(), history.reference());
+        assert!(serde_json::from_str::<HistoryHead>("\"abc\"").is_err());
+    }
+}

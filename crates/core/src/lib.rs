@@ -1,0 +1,44 @@
+//! Vocabulary, ports and engine of the robota agent runtime.
+//!
+//! A session is a conversation with a language model that may call tools. This crate knows what
+//! such a conversation is made of ([`Message`], [`History`], [`Event`]), what it needs from outside
+//! ([`Provider`], [`Tool`], [`EventSink`], [`ToolGate`], [`Clock`]), and how a turn runs
+//! ([`Agent`]). It reads no file, opens no connection and prints nothing: everything that belongs
+//! to a host arrives as a value or through a port.
+
+mod agent;
+mod ambient;
+mod error;
+mod event;
+mod history;
+mod message;
+mod permission;
+mod provider;
+mod session_id;
+mod timestamp;
+mod tool;
+mod usage;
+
+pub use agent::{Agent, AgentConfig, Authorization, GateRequest, ToolGate, Turn, TurnReport};
+pub use ambient::{Ambient, Clock, IdSource, SystemClock, UuidIds};
+pub use error::{Error, ErrorKind};
+pub use event::{ContextState, Event, EventKind, EventSink, TurnEnd};
+pub use history::{
+    EntryCategory, EntryData, History, HistoryEntry, HistoryHead, HistoryMutation, HistoryRef,
+    MutationMismatch,
+};
+pub use message::{Body, Message, MessageRef, MessageState, Part, Reasoning, ToolCall};
+pub use permission::{
+    Decision, InvalidMode, InvalidRule, PermissionMode, PermissionPolicy, Rule, RuleSet, Verdict,
+};
+pub use provider::{
+    Capabilities, FinishReason, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError,
+    ProviderErrorKind, ProviderInfo, ToolChoice,
+};
+pub use session_id::{InvalidSessionId, SessionId};
+pub use timestamp::{InvalidTimestamp, Timestamp};
+pub use tool::{
+    Access, DynTool, FatalToolError, InvalidArguments, PathAccess, PreparedCall, Tool, ToolClass,
+    ToolContext, ToolOutcome, ToolResult, ToolSpec, erase,
+};
+pub use usage::Usage;

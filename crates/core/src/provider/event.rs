@@ -1,0 +1,103 @@
+//! What a model's answer is made of while it streams.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Usage;
+
+/// One step of a model's answer.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ModelEvent {
+    /// The server has begun to answer.
+    Started {
+        /// The server's id of this answer.
+        response_id: Option<String>,
+        /// The model that answers, as the server names it.
+        model: Option<String>,
+    },
+    /// More visible text.
+    TextDelta(String),
+    /// More thinking.
+    ThinkingDelta(String),
+    /// The thinking block in hand is complete, with the provider's proof of it.
+    ThinkingEnd {
+        /// To be sent back unchanged.
+        signature: Option<String>,
+    },
+    /// A thinking block only the provider can read.
+    RedactedThinking(String),
+    /// A tool call begins. Calls may interleave; `index` tells them apart.
+    ToolCallStart {
+        /// Number of the call within this answer.
+        index: usize,
+        /// The provider's id of the call; empty when it gives none.
+        id: String,
+        /// Name of the tool.
+        name: String,
+    },
+    /// More of a call's arguments: pieces of JSON text, as the model wrote them.
+    ToolCallArguments {
+        /// Which call.
+        index: usize,
+        /// The next piece.
+        delta: String,
+    },
+    /// The call's arguments are complete; without any pieces they are `{}`.
+    ToolCallEnd {
+        /// Which call.
+        index: usize,
+    },
+    /// A tool that the provider runs by itself, such as its web search.
+    ServerTool {
+        /// Name of the tool.
+        tool: String,
+        /// What it was asked.
+        query: String,
+    },
+    /// Token counts; cumulative within the answer, the last one counts.
+    Usage(Usage),
+    /// The call failed and is tried again after a pause. Whatever was streamed before is void.
+    Retry {
+        /// Number of the coming attempt, 2 for the first retry.
+        attempt: u32,
+        /// Attempts there will be at most.
+        max_attempts: u32,
+        /// The pause before it, in milliseconds.
+        delay_ms: u64,
+        /// What went wrong, for a person.
+        reason: String,
+        /// HTTP status of the failure.
+        status: Option<u16>,
+    },
+    /// A native payload of the provider, for the log.
+    Raw(Value),
+    /// The answer is complete. The last event.
+    Finish(FinishReason),
+}
+
+/// Why an answer ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FinishReason {
+    /// The model had nothing more to say.
+    EndTurn,
+    /// The model waits for the results of its calls.
+    ToolUse,
+    /// The output limit was reached; the answer is cut.
+    MaxTokens,
+    /// A stop sequence was written.
+    StopSequence,
+    /// The model declined.
+    Refusal,
+    /// The provider's filter ended the answer.
+    ContentFilter,
+    /// The context window was full.
+    ContextWindow,
+    /// The provider paused a long answer; sending it back continues it.
+    PauseTurn,
+    /// A reason this version does not know, as the provider wrote it.
+    #[serde(untagged)]
+    Other(String),
+}

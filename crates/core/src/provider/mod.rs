@@ -1,0 +1,61 @@
+//! The provider port: what a model API must offer, and nothing about any one of them.
+
+mod error;
+mod event;
+mod request;
+
+use futures_util::stream::BoxStream;
+use tokio_util::sync::CancellationToken;
+
+pub use error::{ProviderError, ProviderErrorKind};
+pub use event::{FinishReason, ModelEvent};
+pub use request::{ModelRequest, ToolChoice};
+
+/// What a provider states about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProviderInfo {
+    /// Stable short id, such as `anthropic`; marks the thinking blocks it wrote.
+    pub id: String,
+    /// Upper bounds of what it can do.
+    pub capabilities: Capabilities,
+}
+
+impl ProviderInfo {
+    /// A provider called `id` with `capabilities`.
+    #[must_use]
+    pub fn new(id: impl Into<String>, capabilities: Capabilities) -> Self {
+        Self { id: id.into(), capabilities }
+    }
+}
+
+/// What a provider can do at most; a model may do less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "plain data, built with `..Default::default()`")]
+pub struct Capabilities {
+    /// Calls tools.
+    pub tools: bool,
+    /// Reads images.
+    pub images: bool,
+    /// Streams its thinking.
+    pub thinking: bool,
+}
+
+/// The events of one model call, in order. Ends after [`ModelEvent::Finish`] or the first error.
+pub type ModelStream = BoxStream<'static, Result<ModelEvent, ProviderError>>;
+
+/// A model API.
+///
+/// An implementation keeps no conversation: every request carries all it needs. Dropping the
+/// stream, or cancelling the token, closes the connection.
+pub trait Provider: Send + Sync {
+    /// Id and capabilities.
+    fn info(&self) -> &ProviderInfo;
+
+    /// Starts one model call.
+    ///
+    /// Malformed tool arguments are no error: they arrive as written in
+    /// [`ModelEvent::ToolCallArguments`]. An idle connection ends with
+    /// [`ProviderErrorKind::Timeout`]; the idle time restarts with every byte the server sends.
+    fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream;
+}

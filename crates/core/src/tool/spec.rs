@@ -1,0 +1,73 @@
+//! What a tool states about itself.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Name, schema and safety of a tool: what the model sees, and what the host must know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ToolSpec {
+    /// The name the model calls; 1 to 64 of `[A-Za-z0-9_-]`.
+    pub name: String,
+    /// What it does and when to use it, for the model.
+    pub description: String,
+    /// JSON schema of the arguments: an object without `$ref`, `$schema` and `title`.
+    pub input_schema: Value,
+    /// What kind of effect it has; decides what a permission mode lets through.
+    #[serde(skip)]
+    pub class: ToolClass,
+    /// Calling it twice with the same arguments has the effect of calling it once.
+    #[serde(skip)]
+    pub idempotent: bool,
+    /// It may run beside other calls of the same answer.
+    #[serde(skip)]
+    pub parallel_safe: bool,
+}
+
+impl ToolSpec {
+    /// A tool of `class` that is neither idempotent nor safe to run in parallel.
+    #[must_use]
+    pub fn new(name: impl Into<String>, class: ToolClass, description: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            input_schema: Value::Null,
+            class,
+            idempotent: false,
+            parallel_safe: false,
+        }
+    }
+
+    /// The same tool, marked as harmless to repeat and to run beside others.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.idempotent = true;
+        self.parallel_safe = true;
+        self
+    }
+
+    /// The same tool with `schema` for its arguments.
+    #[must_use]
+    pub fn with_input_schema(mut self, schema: Value) -> Self {
+        self.input_schema = schema;
+        self
+    }
+}
+
+/// What kind of effect a tool has (facts sheet 2.6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ToolClass {
+    /// Looks and changes nothing: Read, Glob, Grep, WebSearch.
+    Inspect,
+    /// Changes files: Write, Edit.
+    Modify,
+    /// Runs programs: Bash.
+    Execute,
+    /// Reaches an address the model chose: WebFetch.
+    Network,
+    /// Anything else; treated like `Execute`.
+    #[default]
+    Other,
+}
