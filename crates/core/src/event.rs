@@ -159,8 +159,6 @@ pub enum EventKind {
         usage: Usage,
         /// Calls it asks for.
         tool_calls_count: usize,
-        /// Time from sending the request to the end of the answer, in milliseconds.
-        duration_ms: u64,
     },
     /// The history changed. Replay is the fold of these.
     HistoryMutation(HistoryMutation),
@@ -350,4 +348,50 @@ pub trait EventSink: Send + Sync {
     ///
     /// When the log cannot be written; the turn must not go on.
     fn written(&self) -> BoxFuture<'_, Result<(), Error>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Message;
+
+    fn read(line: &str) -> Event {
+        serde_json::from_str(line).unwrap()
+    }
+
+    #[test]
+    fn an_event_is_one_flat_object_and_reads_back() {
+        let message = Message::user("m1", Timestamp::from_millis(0), "hi");
+        let event = Event {
+            seq: 7,
+            timestamp: Timestamp::from_millis(0),
+            session_id: "s1".parse().unwrap(),
+            turn: 2,
+            kind: EventKind::HistoryMutation(HistoryMutation::AppendMessage {
+                index: 0,
+                message: message.into(),
+            }),
+        };
+        let line = serde_json::to_string(&event).unwrap();
+        let expected = r#"{"seq":7,"timestamp":"1970-01-01T00:00:00.000Z","sessionId":"s1","turn":2,"event":"history_mutation","mutation":"append_message","index":0,"message":{"id":"m1","timestamp":"1970-01-01T00:00:00.000Z","state":"complete","role":"user","content":"hi"}}"#;
+        assert_eq!(line, expected);
+        assert_eq!(serde_json::to_string(&read(&line)).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_event_of_a_later_version_is_kept_whole() {
+        let line = r#"{"seq":1,"timestamp":"1970-01-01T00:00:00.000Z","sessionId":"s1","turn":0,"event":"moon_phase","phase":"full"}"#;
+        let event = read(line);
+        let EventKind::Unknown(fields) = &event.kind else { panic!("{event:?}") };
+        assert_eq!(json!(fields), json!({"event": "moon_phase", "phase": "full"}));
+        assert_eq!(serde_json::to_string(&event).unwrap(), line);
+    }
+
+    #[test]
+    fn a_line_without_its_envelope_is_an_error() {
+        let error = serde_json::from_str::<Event>(r#"{"event":"user","content":"x"}"#).unwrap_err();
+        assert!(error.to_string().contains("missing field `seq`"), "{error}");
+    }
 }

@@ -166,6 +166,14 @@ pub struct History {
     entries: Vec<HistoryEntry>,
     head: HistoryHead,
     message_bytes: u64,
+    counted: Option<Counted>,
+}
+
+/// The last point at which a provider told how many tokens the conversation has.
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    tokens: u64,
+    at_bytes: u64,
 }
 
 impl History {
@@ -191,6 +199,14 @@ impl History {
     #[must_use]
     pub const fn message_bytes(&self) -> u64 {
         self.message_bytes
+    }
+
+    /// The provider's own count of the conversation up to some message, and the bytes added since.
+    ///
+    /// `None` until an assistant message with usage in its metadata has been added.
+    #[must_use]
+    pub fn counted_tokens(&self) -> Option<(u64, u64)> {
+        self.counted.map(|counted| (counted.tokens, self.message_bytes.saturating_sub(counted.at_bytes)))
     }
 
     /// Adds a message at the end and returns the mutation to record.
@@ -241,18 +257,13 @@ impl History {
         let json = json_bytes(mutation);
         match mutation {
             HistoryMutation::AppendMessage { message, .. } => {
-                self.message_bytes += json.len() as u64;
-                self.messages.push(message.clone());
+                self.add(message, json.len() as u64);
                 self.entries.push(HistoryEntry::chat(message.clone()));
             }
             HistoryMutation::AppendEntry { entry } => self.entries.push(entry.clone()),
-            HistoryMutation::Replace { messages } => {
-                self.message_bytes = json.len() as u64;
-                self.messages.clone_from(messages);
-            }
+            HistoryMutation::Replace { messages } => self.rebuild(messages),
             HistoryMutation::Clear => {
-                self.message_bytes = 0;
-                self.messages.clear();
+                self.rebuild(&[]);
                 self.entries.clear();
             }
             HistoryMutation::Truncate { length } => self.truncate(*length),
@@ -264,8 +275,25 @@ impl History {
         let Some(first_gone) = self.messages.get(length) else { return };
         let cut = self.entries.iter().position(|entry| entry.id == first_gone.id);
         self.entries.truncate(cut.unwrap_or(self.entries.len()));
-        self.messages.truncate(length);
-        self.message_bytes = self.messages.iter().map(|message| json_bytes(message).len() as u64).sum();
+        let kept = self.messages.get(..length).map(<[MessageRef]>::to_vec).unwrap_or_default();
+        self.rebuild(&kept);
+    }
+
+    fn rebuild(&mut self, messages: &[MessageRef]) {
+        self.messages.clear();
+        self.message_bytes = 0;
+        self.counted = None;
+        for message in messages {
+            self.add(message, json_bytes(message).len() as u64);
+        }
+    }
+
+    fn add(&mut self, message: &MessageRef, bytes: u64) {
+        self.message_bytes += bytes;
+        if let Some(tokens) = message.usage().map(|usage| usage.total()).filter(|tokens| *tokens > 0) {
+            self.counted = Some(Counted { tokens, at_bytes: self.message_bytes });
+        }
+        self.messages.push(message.clone());
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod agent;
 mod ambient;
+mod context;
 mod error;
 mod event;
 mod history;

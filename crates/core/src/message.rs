@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::Timestamp;
+use crate::{Timestamp, Usage};
 
 /// Whether a message was finished or cut off by an abort or a failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -205,6 +205,12 @@ impl Message {
             Body::Tool { tool_call_id, .. } => Some(tool_call_id),
             _ => None,
         }
+    }
+
+    /// The provider's token counts for the call that made this message (`metadata.usage`).
+    #[must_use]
+    pub fn usage(&self) -> Option<Usage> {
+        self.metadata.get("usage").and_then(|usage| Usage::deserialize(usage).ok())
     }
 
     /// `user`, `assistant`, `system` or `tool`.

@@ -1,14 +1,24 @@
 //! The engine: a turn is a loop of rounds, each one model call and the tool calls it asks for.
 
+mod answer;
+mod batch;
 mod gate;
+mod model_call;
+mod output_budget;
+mod request;
+mod turn;
 
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 
 pub use gate::{Authorization, GateRequest, ToolGate};
 
-use crate::{Ambient, DynTool, Error, EventSink, History, Message, Provider, TurnEnd, Usage};
+use crate::context::ContextWindow;
+use crate::{
+    Ambient, ContextState, DynTool, Error, EventSink, History, Message, Provider, ToolSpec, TurnEnd, Usage,
+};
 
 /// What an agent is made of.
 #[derive(Clone)]
@@ -22,26 +32,27 @@ pub struct AgentConfig {
     pub system: Arc<str>,
     /// Tools, in the order the model sees them.
     pub tools: Vec<Arc<dyn DynTool>>,
-    /// Most model calls in one turn; 0 for no limit.
+    /// Most model calls in one turn; 0 for no limit. The closing call after the last round is not counted.
     pub max_rounds: u32,
-    /// Size of the model's context window, in tokens.
+    /// Size of the model's context window, in tokens; 0 when unknown, which switches the guards off.
     pub context_window: u64,
     /// Most output tokens of one model call; `None` leaves it to the provider.
     pub max_output_tokens: Option<u32>,
-    /// Most characters of one tool result; longer ones lose their middle.
+    /// Most characters of one tool result; longer ones lose their middle. 0 for no limit.
     pub output_budget: usize,
     /// Time and ids.
     pub ambient: Ambient,
 }
 
 /// What one turn works on.
+#[expect(clippy::exhaustive_structs, reason = "plain data that hosts build")]
 pub struct Turn<'a> {
     /// The history; locked only for the moment of an append.
     pub history: &'a Mutex<History>,
     /// The user's message.
     pub prompt: Message,
     /// Where events go.
-    pub sink: &'a dyn EventSink,
+    pub sink: &'a Arc<dyn EventSink>,
     /// Who decides whether a call may run.
     pub gate: &'a dyn ToolGate,
     /// Fires when the turn is aborted.
@@ -65,15 +76,22 @@ pub struct TurnReport {
 }
 
 /// The engine of a session: provider, tools and limits, without any state of a conversation.
+///
+/// One agent may serve many turns, and many conversations, at once.
 pub struct Agent {
     config: AgentConfig,
+    specs: Arc<[Arc<ToolSpec>]>,
+    window: ContextWindow,
 }
 
 impl Agent {
     /// An agent of these parts.
     #[must_use]
     pub fn new(config: AgentConfig) -> Self {
-        Self { config }
+        let specs: Arc<[Arc<ToolSpec>]> = config.tools.iter().map(|tool| Arc::clone(tool.spec())).collect();
+        let spec_bytes = serde_json::to_vec(&specs).map_or(0, |json| json.len());
+        let window = ContextWindow::new(config.context_window, (config.system.len() + spec_bytes) as u64);
+        Self { config, specs, window }
     }
 
     /// The parts.
@@ -82,16 +100,30 @@ impl Agent {
         &self.config
     }
 
+    /// Specs of the tools, in the order the model sees them.
+    #[must_use]
+    pub fn tool_specs(&self) -> &Arc<[Arc<ToolSpec>]> {
+        &self.specs
+    }
+
+    /// How full the context window is with `history` in it.
+    #[must_use]
+    pub fn context_state(&self, history: &History) -> ContextState {
+        self.window.state(history)
+    }
+
     /// Runs one turn: adds the prompt to the history, then calls the model and the tools it asks
-    /// for until it has finished.
+    /// for until it has finished, the rounds run out, the window is full, or the turn is aborted.
+    ///
+    /// Emits every event from the prompt's history mutation to the last one of the last round; the
+    /// closing events of a turn (`error`, `interrupted`, `complete`) are its owner's.
     pub async fn run_turn(&self, turn: Turn<'_>) -> TurnReport {
-        let _ = turn;
-        TurnReport {
-            outcome: Ok(TurnEnd::Completed),
-            text: String::new(),
-            rounds: 0,
-            usage: Usage::default(),
-            api_duration_ms: 0,
-        }
+        self.drive(&turn).await
+    }
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent").field("model", &self.config.model).finish_non_exhaustive()
     }
 }

@@ -1,0 +1,121 @@
+//! A model's answer while it arrives, and the message it becomes.
+
+use serde_json::json;
+
+use crate::{
+    Ambient, Body, FinishReason, Message, MessageRef, MessageState, ModelEvent, Reasoning, ToolCall, Usage,
+};
+
+/// Everything received of one answer so far.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) usage: Usage,
+    pub(super) response_id: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) finish: Option<FinishReason>,
+    reasoning: Vec<Reasoning>,
+    thinking: String,
+    calls: Vec<(usize, ToolCall)>,
+}
+
+impl Answer {
+    /// Takes the next event of the stream.
+    pub(super) fn take(&mut self, event: &ModelEvent, provider: &str) {
+        match event {
+            ModelEvent::Started { response_id, model } => {
+                self.response_id.clone_from(response_id);
+                self.model.clone_from(model);
+            }
+            ModelEvent::TextDelta(delta) => self.text.push_str(delta),
+            ModelEvent::ThinkingDelta(delta) => self.thinking.push_str(delta),
+            ModelEvent::ThinkingEnd { signature } => self.end_thinking(provider, signature.clone()),
+            ModelEvent::RedactedThinking(data) => self.reasoning.push(Reasoning {
+                provider: provider.to_owned(),
+                text: String::new(),
+                signature: None,
+                redacted: Some(data.clone()),
+            }),
+            ModelEvent::ToolCallStart { index, id, name } => {
+                let call = ToolCall { id: id.clone(), name: name.clone(), arguments: String::new() };
+                self.calls.push((*index, call));
+            }
+            ModelEvent::ToolCallArguments { index, delta } => {
+                if let Some((_, call)) = self.calls.iter_mut().rev().find(|(at, _)| at == index) {
+                    call.arguments.push_str(delta);
+                }
+            }
+            ModelEvent::Usage(usage) => self.usage = *usage,
+            ModelEvent::Retry { .. } => *self = Self::default(),
+            ModelEvent::Finish(reason) => self.finish = Some(reason.clone()),
+            ModelEvent::ToolCallEnd { .. } | ModelEvent::ServerTool { .. } | ModelEvent::Raw(_) => {}
+        }
+    }
+
+    fn end_thinking(&mut self, provider: &str, signature: Option<String>) {
+        let text = std::mem::take(&mut self.thinking);
+        if !text.is_empty() || signature.is_some() {
+            self.reasoning.push(Reasoning { provider: provider.to_owned(), text, signature, redacted: None });
+        }
+    }
+
+    /// True when there is nothing in it that a history could keep.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.calls.is_empty()
+    }
+
+    /// The same answer without its tool calls.
+    pub(super) fn without_calls(mut self) -> Self {
+        self.calls.clear();
+        self
+    }
+
+    /// The message of a finished answer. Ids that are missing or already used in `history` are replaced.
+    pub(super) fn into_message(
+        mut self,
+        provider: &str,
+        round: u32,
+        history: &[MessageRef],
+        ambient: &Ambient,
+    ) -> Message {
+        self.end_thinking(provider, None);
+        let mut calls: Vec<ToolCall> = self.calls.drain(..).map(|(_, call)| call).collect();
+        make_ids_unique(&mut calls, history, ambient);
+        self.message(calls, round, MessageState::Complete, ambient)
+    }
+
+    /// The message of an answer that was cut off: its text, without the calls, which may be half written.
+    pub(super) fn into_partial(mut self, round: u32, ambient: &Ambient) -> Message {
+        self.reasoning.clear();
+        self.message(Vec::new(), round, MessageState::Interrupted, ambient)
+    }
+
+    fn message(self, calls: Vec<ToolCall>, round: u32, state: MessageState, ambient: &Ambient) -> Message {
+        let body = Body::Assistant {
+            content: (!self.text.is_empty()).then_some(self.text),
+            parts: Vec::new(),
+            tool_calls: calls,
+            reasoning: self.reasoning,
+        };
+        let mut message = Message::with_body(ambient.next_id(), ambient.now(), body);
+        message.state = state;
+        message.metadata.insert("round".into(), json!(round));
+        if !self.usage.is_empty() {
+            message.metadata.insert("usage".into(), json!(self.usage));
+        }
+        message
+    }
+}
+
+/// Some providers number their calls anew in each answer, or leave the id out; results would then
+/// be paired with the wrong call.
+fn make_ids_unique(calls: &mut [ToolCall], history: &[MessageRef], ambient: &Ambient) {
+    for at in 0..calls.len() {
+        let (before, rest) = calls.split_at_mut(at);
+        let Some(call) = rest.first_mut() else { return };
+        let mut used = history.iter().flat_map(|message| message.tool_calls()).chain(before.iter());
+        if call.id.is_empty() || used.any(|other| other.id == call.id) {
+            call.id = format!("call_{}", ambient.next_id());
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The tool calls of one answer: run as far in parallel as the tools allow, answered in call order.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures_util::{FutureExt, StreamExt, stream};
+use serde_json::Value;
+
+use super::{Agent, Authorization, GateRequest, Turn, output_budget};
+use crate::{
+    Body, DynTool, Error, EventKind, Message, PreparedCall, ToolCall, ToolContext, ToolOutcome, ToolResult,
+};
+
+/// Most calls that run at once (facts sheet 2.2).
+const MAX_PARALLEL: usize = 5;
+
+/// How long a tool may take to end after an abort; then it is dropped, which kills what it runs.
+const ABORT_GRACE: Duration = Duration::from_secs(3);
+
+/// What the model is told of a call that an abort came before.
+const NOT_RUN_ABORTED: &str = "Not run: the user interrupted the turn.";
+
+/// What the model is told of a call that would have run with the context window nearly full.
+const NOT_RUN_CROWDED: &str = "Not run: the context window is nearly full.";
+
+/// What the model is told of a result that no longer fits.
+const LEFT_OUT: &str = "This call ran, but its result was left out: the context window is nearly full.";
+
+/// Whether every call of the batch was to a tool that does not exist.
+pub(super) struct BatchReport {
+    pub(super) only_unknown: bool,
+}
+
+impl Agent {
+    /// Runs `calls` and appends one tool message for each, whatever happens, in call order.
+    ///
+    /// Neighbours that are safe to run in parallel run together; every other call runs alone.
+    pub(super) async fn run_batch(
+        &self,
+        turn: &Turn<'_>,
+        round: u32,
+        calls: &[ToolCall],
+    ) -> Result<BatchReport, Error> {
+        let tools = calls.iter().map(|call| call.name.clone()).collect();
+        turn.sink.emit(EventKind::ToolBatchStarted { round, max_concurrency: MAX_PARALLEL, tools });
+        let mut fatal = None;
+        let mut only_unknown = true;
+        let mut crowded = false;
+        let numbered: Vec<(usize, &ToolCall)> = calls.iter().enumerate().collect();
+        for group in numbered.chunk_by(|(_, one), (_, next)| self.may_overlap(one) && self.may_overlap(next))
+        {
+            let may_run = !crowded;
+            let runs = stream::iter(group.iter().copied()).map(|(index, call)| {
+                self.run_call(turn, index, call, may_run).map(move |ended| (call, ended))
+            });
+            let mut results = runs.buffered(MAX_PARALLEL);
+            while let Some((call, result)) = results.next().await {
+                let outcome = result.unwrap_or_else(|error| {
+                    let told = format!("{} failed: {error}", call.name);
+                    fatal.get_or_insert(error);
+                    ToolOutcome::failure(told).with_error_code("tool_failed")
+                });
+                only_unknown &= outcome.error_code == Some("unknown_tool");
+                self.commit_result(turn, call, if crowded { left_out(outcome) } else { outcome });
+                crowded = crowded || self.window.is_crowded(&turn.lock());
+            }
+        }
+        match fatal {
+            Some(error) => Err(error),
+            None => Ok(BatchReport { only_unknown }),
+        }
+    }
+
+    fn tool(&self, name: &str) -> Option<&dyn DynTool> {
+        self.config.tools.iter().map(AsRef::as_ref).find(|tool| tool.spec().name == name)
+    }
+
+    fn may_overlap(&self, call: &ToolCall) -> bool {
+        self.tool(&call.name).is_none_or(|tool| tool.spec().parallel_safe)
+    }
+
+    /// One call, from its arguments to its outcome. An `Err` means that the log or the tool's world is broken.
+    async fn run_call(
+        &self,
+        turn: &Turn<'_>,
+        index: usize,
+        call: &ToolCall,
+        may_run: bool,
+    ) -> Result<ToolOutcome, Error> {
+        if !may_run {
+            return Ok(ToolOutcome::failure(NOT_RUN_CROWDED).with_error_code("context_overflow"));
+        }
+        if turn.cancel.is_cancelled() {
+            return Ok(ToolOutcome::failure(NOT_RUN_ABORTED).with_error_code("interrupted"));
+        }
+        let Some(tool) = self.tool(&call.name) else { return Ok(self.unknown_tool(turn, index, call)) };
+        let prepared = match tool.prepare(&call.arguments) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                let outcome = ToolOutcome::failure(error.to_string()).with_error_code("invalid_arguments");
+                report(turn, index, call, &outcome, 0);
+                return Ok(outcome);
+            }
+        };
+        let request = GateRequest::new(call, tool.spec(), prepared.access(), turn.cancel);
+        match turn.gate.authorize(request).await {
+            Authorization::Allowed => self.execute(turn, index, call, prepared).await,
+            Authorization::Denied { reason, allow_rule } => {
+                let outcome = ToolOutcome::failure(reason.clone()).with_error_code("permission_denied");
+                turn.sink.emit(EventKind::PermissionDenied {
+                    tool_name: call.name.clone(),
+                    tool_call_id: call.id.clone(),
+                    parameters: parameters(call),
+                    reason,
+                    allow_rule,
+                });
+                report(turn, index, call, &outcome, 0);
+                Ok(outcome)
+            }
+        }
+    }
+
+    async fn execute(
+        &self,
+        turn: &Turn<'_>,
+        index: usize,
+        call: &ToolCall,
+        prepared: PreparedCall,
+    ) -> Result<ToolOutcome, Error> {
+        turn.sink.emit(EventKind::ToolExecutionRequest {
+            index,
+            tool_name: call.name.clone(),
+            tool_call_id: call.id.clone(),
+            parameters: parameters(call),
+        });
+        // The request is in the log before the effect, so that a crash in between shows.
+        turn.sink.written().await?;
+        let started = self.config.ambient.now();
+        let result = run_until_aborted(turn, call, prepared).await;
+        let duration = self.config.ambient.now().millis_since(started);
+        let outcome = result?;
+        report(turn, index, call, &outcome, duration);
+        Ok(outcome)
+    }
+
+    fn unknown_tool(&self, turn: &Turn<'_>, index: usize, call: &ToolCall) -> ToolOutcome {
+        let known: Vec<&str> = self.config.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+        let told = format!("There is no tool `{}`. Available tools: {}.", call.name, known.join(", "));
+        let outcome = ToolOutcome::failure(told).with_error_code("unknown_tool");
+        report(turn, index, call, &outcome, 0);
+        outcome
+    }
+
+    fn commit_result(&self, turn: &Turn<'_>, call: &ToolCall, outcome: ToolOutcome) {
+        let mut content = output_budget::fit(outcome.content, self.config.output_budget);
+        if content.is_empty() && outcome.parts.is_empty() {
+            content.push_str("(no output)");
+        }
+        let ambient = &self.config.ambient;
+        let body = Body::Tool {
+            content,
+            tool_call_id: call.id.clone(),
+            name: Some(call.name.clone()),
+            is_error: outcome.is_error,
+            parts: outcome.parts,
+        };
+        let mut message = Message::with_body(ambient.next_id(), ambient.now(), body);
+        if let Some(code) = outcome.error_code {
+            message.metadata.insert("errorCode".into(), Value::from(code));
+        }
+        let message_id = message.id.clone();
+        turn.append(message);
+        turn.sink.emit(EventKind::ToolMessageCommitted { tool_call_id: call.id.clone(), message_id });
+    }
+}
+
+/// The outcome of a call whose result does not fit any more; what did not run says so already.
+fn left_out(outcome: ToolOutcome) -> ToolOutcome {
+    match outcome.error_code {
+        Some("context_overflow" | "interrupted") => outcome,
+        _ => ToolOutcome::failure(LEFT_OUT).with_error_code("context_overflow"),
+    }
+}
+
+/// Runs the tool; a panic in it is its failure, not the session's.
+async fn run_until_aborted(turn: &Turn<'_>, call: &ToolCall, prepared: PreparedCall) -> ToolResult {
+    let context =
+        ToolContext::new(call.id.as_str(), turn.cancel.child_token()).with_progress(turn.progress_of(call));
+    let mut running = AssertUnwindSafe(prepared.run(context)).catch_unwind();
+    let ended = tokio::select! {
+        biased;
+        ended = &mut running => Some(ended),
+        () = turn.cancel.cancelled() => tokio::time::timeout(ABORT_GRACE, &mut running).await.ok(),
+    };
+    match ended {
+        Some(Ok(result)) => result,
+        Some(Err(_)) => {
+            let told = format!("{} crashed while it ran. This is a defect of the tool.", call.name);
+            Ok(ToolOutcome::failure(told).with_error_code("tool_crashed"))
+        }
+        None => {
+            let told = format!("{} did not stop in time after the interrupt and was killed.", call.name);
+            Ok(ToolOutcome::failure(told).with_error_code("interrupted"))
+        }
+    }
+}
+
+fn report(turn: &Turn<'_>, index: usize, call: &ToolCall, outcome: &ToolOutcome, duration_ms: u64) {
+    turn.sink.emit(EventKind::ToolExecutionResult {
+        index,
+        tool_name: call.name.clone(),
+        tool_call_id: call.id.clone(),
+        success: !outcome.is_error,
+        error_code: outcome.error_code.map(str::to_owned),
+        result: outcome.structured.clone(),
+        duration_ms,
+    });
+}
+
+/// The arguments as JSON; as a string when the model wrote none.
+fn parameters(call: &ToolCall) -> Value {
+    let text = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(call.arguments.as_str()))
+}

@@ -1,0 +1,72 @@
+//! One model call: the stream becomes events as it arrives, and an answer at its end.
+
+use futures_util::StreamExt;
+use tokio_util::sync::CancellationToken;
+
+use super::answer::Answer;
+use crate::{EventKind, EventSink, ModelEvent, ModelRequest, Provider, ProviderError, ProviderErrorKind};
+
+/// How a model call ended.
+pub(super) enum CallEnd {
+    /// The answer is whole.
+    Finished,
+    /// The turn was aborted.
+    Cancelled,
+    /// The call failed.
+    Failed(ProviderError),
+}
+
+/// Makes the call and shows its progress on `sink`. What was received stays in the answer however
+/// the call ends.
+pub(super) async fn call(
+    provider: &dyn Provider,
+    request: ModelRequest,
+    sink: &dyn EventSink,
+    cancel: &CancellationToken,
+) -> (Answer, CallEnd) {
+    let mut answer = Answer::default();
+    let mut stream = provider.stream(request, cancel.child_token());
+    loop {
+        let next = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return (answer, CallEnd::Cancelled),
+            next = stream.next() => next,
+        };
+        match next {
+            Some(Ok(event)) => {
+                answer.take(&event, &provider.info().id);
+                show(event, sink);
+            }
+            Some(Err(error)) if error.kind() == ProviderErrorKind::Cancelled && cancel.is_cancelled() => {
+                return (answer, CallEnd::Cancelled);
+            }
+            Some(Err(error)) => return (answer, CallEnd::Failed(error)),
+            None => break,
+        }
+    }
+    if answer.finish.is_some() {
+        return (answer, CallEnd::Finished);
+    }
+    let cut = ProviderError::new(ProviderErrorKind::Protocol, "the model's answer stopped without an end");
+    (answer, CallEnd::Failed(cut))
+}
+
+fn show(event: ModelEvent, sink: &dyn EventSink) {
+    match event {
+        ModelEvent::TextDelta(delta) => sink.emit(EventKind::TextDelta { delta }),
+        ModelEvent::ThinkingDelta(delta) => sink.emit(EventKind::ThinkingDelta { delta }),
+        ModelEvent::ServerTool { tool, query } => sink.emit(EventKind::ServerTool { tool, query }),
+        ModelEvent::Retry { attempt, max_attempts, delay_ms, reason, status } => {
+            sink.emit(EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, status });
+        }
+        ModelEvent::Started { .. }
+        | ModelEvent::ThinkingEnd { .. }
+        | ModelEvent::RedactedThinking(_)
+        | ModelEvent::ToolCallStart { .. }
+        | ModelEvent::ToolCallArguments { .. }
+        | ModelEvent::ToolCallEnd { .. }
+        | ModelEvent::Usage(_)
+        | ModelEvent::Raw(_)
+        | ModelEvent::Finish(_) => {}
+    }
+}

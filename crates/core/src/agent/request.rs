@@ -1,0 +1,163 @@
+//! From a history to messages that every provider accepts: the one place where requests are built.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::{Body, Message, MessageRef};
+
+/// What a model is told of a call whose result was never recorded.
+const NO_RESULT: &str = "No result was recorded for this call. It may or may not have run.";
+
+/// The messages to send: each call directly followed by exactly one result, and no result without its call.
+///
+/// A valid history passes unchanged, so that earlier parts of a request stay byte-identical. What a
+/// crash or a foreign import left unpaired is repaired: missing results are filled in, stray and
+/// repeated ones left out, empty answers dropped. The history itself is not touched.
+pub(crate) fn sendable(history: &[MessageRef]) -> Vec<MessageRef> {
+    let mut messages = Vec::with_capacity(history.len() + 1);
+    let mut rest = history;
+    while let Some((message, after)) = rest.split_first() {
+        rest = after;
+        if message.answers().is_some() || is_empty_answer(message) {
+            continue;
+        }
+        messages.push(message.clone());
+        if !message.tool_calls().is_empty() {
+            let count = rest.iter().take_while(|next| next.answers().is_some()).count();
+            let (results, after) = rest.split_at(count);
+            rest = after;
+            pair(message, results, &mut messages);
+        }
+    }
+    messages
+}
+
+/// Adds one result for each call of `caller`, in call order.
+fn pair(caller: &MessageRef, results: &[MessageRef], messages: &mut Vec<MessageRef>) {
+    let mut by_call = HashMap::with_capacity(results.len());
+    for result in results {
+        if let Some(call_id) = result.answers() {
+            by_call.entry(call_id).or_insert(result);
+        }
+    }
+    for call in caller.tool_calls() {
+        let result = by_call.remove(call.id.as_str()).cloned();
+        messages.push(result.unwrap_or_else(|| missing_result(caller, &call.id, &call.name)));
+    }
+}
+
+fn missing_result(caller: &MessageRef, call_id: &str, tool: &str) -> MessageRef {
+    let body = Body::Tool {
+        content: NO_RESULT.to_owned(),
+        tool_call_id: call_id.to_owned(),
+        name: Some(tool.to_owned()),
+        is_error: true,
+        parts: Vec::new(),
+    };
+    let mut message = Message::with_body(format!("{call_id}-missing"), caller.timestamp, body);
+    message.metadata.insert("errorCode".into(), Value::from("outcome_unknown"));
+    message.into()
+}
+
+fn is_empty_answer(message: &Message) -> bool {
+    match &message.body {
+        Body::Assistant { content, parts, tool_calls, .. } => {
+            content.as_deref().is_none_or(|text| text.trim().is_empty())
+                && parts.is_empty()
+                && tool_calls.is_empty()
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Timestamp, ToolCall};
+
+    fn user(id: &str) -> MessageRef {
+        Message::user(id, Timestamp::default(), "hello").into()
+    }
+
+    fn caller(id: &str, calls: &[&str]) -> MessageRef {
+        let call = |id: &&str| ToolCall { id: (*id).into(), name: "Read".into(), arguments: "{}".into() };
+        let body = Body::Assistant {
+            content: None,
+            parts: Vec::new(),
+            tool_calls: calls.iter().map(call).collect(),
+            reasoning: Vec::new(),
+        };
+        Message::with_body(id, Timestamp::default(), body).into()
+    }
+
+    fn result(id: &str, call: &str) -> MessageRef {
+        let body = Body::Tool {
+            content: "ok".into(),
+            tool_call_id: call.into(),
+            name: None,
+            is_error: false,
+            parts: Vec::new(),
+        };
+        Message::with_body(id, Timestamp::default(), body).into()
+    }
+
+    fn ids(messages: &[MessageRef]) -> Vec<&str> {
+        messages.iter().map(|message| message.id.as_str()).collect()
+    }
+
+    #[test]
+    fn a_valid_history_passes_unchanged() {
+        let history =
+            [user("u"), caller("a", &["c1", "c2"]), result("r1", "c1"), result("r2", "c2"), user("v")];
+        assert_eq!(sendable(&history), history);
+    }
+
+    #[test]
+    fn what_a_crash_left_open_is_answered_and_strays_are_dropped() {
+        let history = [
+            result("stray", "c0"),
+            user("u"),
+            caller("a", &["c1", "c2"]),
+            result("r2", "c2"),
+            result("again", "c2"),
+            result("foreign", "c9"),
+            caller("empty", &[]),
+            user("v"),
+            caller("b", &["c3"]),
+        ];
+        let sent = sendable(&history);
+        assert_eq!(ids(&sent), ["u", "a", "c1-missing", "r2", "v", "b", "c3-missing"]);
+        assert_eq!(sent[2].text(), NO_RESULT);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_history_every_call_is_paired(shape in prop::collection::vec((0u8..4, 0u8..4), 0..30)) {
+            let history: Vec<MessageRef> = shape
+                .iter()
+                .enumerate()
+                .map(|(at, (kind, number))| match kind {
+                    0 => user(&format!("u{at}")),
+                    1 => caller(&format!("a{at}"), &[&format!("c{number}"), &format!("d{number}")]),
+                    _ => result(&format!("r{at}"), &format!("c{number}")),
+                })
+                .collect();
+            let sent = sendable(&history);
+            let mut open: Vec<String> = Vec::new();
+            for message in &sent {
+                match message.answers() {
+                    Some(call) => prop_assert_eq!(open.remove(0), call),
+                    None => {
+                        prop_assert!(open.is_empty());
+                        open = message.tool_calls().iter().map(|call| call.id.clone()).collect();
+                    }
+                }
+            }
+            prop_assert!(open.is_empty());
+            prop_assert_eq!(sendable(&sent), sent);
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The rounds of one turn.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use super::answer::Answer;
+use super::model_call::{self, CallEnd};
+use super::request::sendable;
+use super::{Agent, Turn, TurnReport};
+use crate::{
+    Error, EventKind, FinishReason, History, HistoryRef, Message, MessageRef, ModelRequest, Timestamp,
+    ToolCall, ToolChoice, TurnEnd, Usage,
+};
+
+/// Drives the closing answer when rounds run out; sent, but not kept in the history.
+const LAST_WORDS: &str = "You have used all rounds of this turn and cannot call tools any more. \
+    Say briefly what you did, what you found, and what is left to do.";
+
+/// Kept in place of an answer when the model cannot be called any more.
+const WINDOW_FULL: &str = "The context window is nearly full, so the model was not called. \
+    Start a new session, or compact this one.";
+
+/// After so many rounds in a row that only called unknown tools, the model is asked to close.
+const MAX_UNKNOWN_ROUNDS: u32 = 2;
+
+/// How the loop goes on after a round.
+enum Next {
+    /// Another model call.
+    Round,
+    /// The turn is over.
+    End(TurnEnd),
+}
+
+/// What has come together over the rounds of a turn.
+#[derive(Default)]
+struct Tally {
+    text: String,
+    rounds: u32,
+    unknown_rounds: u32,
+    usage: Usage,
+    api_duration_ms: u64,
+}
+
+impl Turn<'_> {
+    /// The history, for a moment. A panic elsewhere cannot leave it half changed.
+    pub(super) fn lock(&self) -> MutexGuard<'_, History> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a message to the history and records the mutation.
+    pub(super) fn append(&self, message: Message) {
+        let mut history = self.lock();
+        let mutation = history.append(message);
+        // Emitted under the lock, so that the log has the mutations in the order of the history.
+        self.sink.emit(EventKind::HistoryMutation(mutation));
+    }
+
+    /// Shows the output of a running call.
+    pub(super) fn progress_of(&self, call: &ToolCall) -> impl Fn(&str) + Send + Sync + 'static {
+        let sink = Arc::clone(self.sink);
+        let tool_call_id = call.id.clone();
+        move |text| {
+            sink.emit(EventKind::ToolProgress { tool_call_id: tool_call_id.clone(), text: text.to_owned() });
+        }
+    }
+
+    fn messages(&self) -> (Vec<MessageRef>, HistoryRef) {
+        let history = self.lock();
+        (history.messages().to_vec(), history.reference())
+    }
+}
+
+impl Agent {
+    pub(super) async fn drive(&self, turn: &Turn<'_>) -> TurnReport {
+        turn.append(turn.prompt.clone());
+        turn.sink.emit(EventKind::PreRun {
+            provider: self.config.provider.info().id.clone(),
+            model: self.config.model.to_string(),
+            history: turn.lock().reference(),
+            max_rounds: self.config.max_rounds,
+        });
+        self.show_context(turn);
+        let mut tally = Tally::default();
+        let outcome = self.rounds(turn, &mut tally).await;
+        let Tally { text, rounds, usage, api_duration_ms, .. } = tally;
+        TurnReport { outcome, text, rounds, usage, api_duration_ms }
+    }
+
+    async fn rounds(&self, turn: &Turn<'_>, tally: &mut Tally) -> Result<TurnEnd, Error> {
+        loop {
+            if turn.cancel.is_cancelled() {
+                return Ok(TurnEnd::Interrupted);
+            }
+            if self.window.is_full(&turn.lock()) {
+                self.note_full_window(turn, tally);
+                return Ok(TurnEnd::ContextFull);
+            }
+            if self.config.max_rounds > 0 && tally.rounds >= self.config.max_rounds {
+                self.last_words(turn, tally).await;
+                return Ok(TurnEnd::MaxRounds);
+            }
+            if tally.unknown_rounds >= MAX_UNKNOWN_ROUNDS {
+                self.last_words(turn, tally).await;
+                return Ok(TurnEnd::Completed);
+            }
+            tally.rounds += 1;
+            if let Next::End(end) = self.round(turn, tally).await? {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// One model call and the tool calls it asks for.
+    async fn round(&self, turn: &Turn<'_>, tally: &mut Tally) -> Result<Next, Error> {
+        let (messages, reference) = turn.messages();
+        let request = self.request(sendable(&messages), ToolChoice::Auto);
+        let (answer, ended) = self.call(turn, tally, request, reference, false).await;
+        match ended {
+            CallEnd::Cancelled => {
+                self.keep_partial(turn, tally, answer);
+                return Ok(Next::End(TurnEnd::Interrupted));
+            }
+            CallEnd::Failed(error) => {
+                self.keep_partial(turn, tally, answer);
+                return Err(error.into());
+            }
+            CallEnd::Finished => {}
+        }
+        let finish = answer.finish.clone().unwrap_or(FinishReason::EndTurn);
+        let paused = finish == FinishReason::PauseTurn && !answer.is_empty();
+        let calls = self.keep_answer(turn, tally, answer, &messages);
+        self.show_context(turn);
+        if calls.is_empty() {
+            return Ok(if paused { Next::Round } else { Next::End(after_answer(&finish)) });
+        }
+        let report = self.run_batch(turn, tally.rounds, &calls).await?;
+        tally.unknown_rounds = if report.only_unknown { tally.unknown_rounds + 1 } else { 0 };
+        Ok(Next::Round)
+    }
+
+    fn request(&self, messages: Vec<MessageRef>, tool_choice: ToolChoice) -> ModelRequest {
+        let mut request = ModelRequest::new(Arc::clone(&self.config.model), messages);
+        request.system = Arc::clone(&self.config.system);
+        request.tools = Arc::clone(&self.specs);
+        request.tool_choice = tool_choice;
+        request.max_output_tokens = self.config.max_output_tokens;
+        request
+    }
+
+    async fn call(
+        &self,
+        turn: &Turn<'_>,
+        tally: &mut Tally,
+        request: ModelRequest,
+        history: HistoryRef,
+        last_words: bool,
+    ) -> (Answer, CallEnd) {
+        let provider = self.config.provider.as_ref();
+        turn.sink.emit(EventKind::ProviderRequest {
+            round: tally.rounds,
+            provider: provider.info().id.clone(),
+            model: self.config.model.to_string(),
+            history,
+            last_words,
+        });
+        let started = self.config.ambient.now();
+        let (answer, ended) = model_call::call(provider, request, turn.sink.as_ref(), turn.cancel).await;
+        tally.api_duration_ms += self.since(started);
+        tally.usage += answer.usage;
+        (answer, ended)
+    }
+
+    /// Makes a finished answer part of the history and returns the calls it asks for.
+    fn keep_answer(
+        &self,
+        turn: &Turn<'_>,
+        tally: &mut Tally,
+        answer: Answer,
+        history: &[MessageRef],
+    ) -> Vec<ToolCall> {
+        if !answer.text.is_empty() {
+            tally.text.clone_from(&answer.text);
+        }
+        let (usage, finish) = (answer.usage, answer.finish.clone().unwrap_or(FinishReason::EndTurn));
+        let (response_id, model) = (answer.response_id.clone(), answer.model.clone());
+        let empty = answer.is_empty();
+        let provider = self.config.provider.info();
+        let message = answer.into_message(&provider.id, tally.rounds, history, &self.config.ambient);
+        let calls = message.tool_calls().to_vec();
+        turn.sink.emit(EventKind::ProviderResponseNormalized {
+            round: tally.rounds,
+            message_id: message.id.clone(),
+            response_id,
+            model: model.unwrap_or_else(|| self.config.model.to_string()),
+            finish_reason: finish,
+            usage,
+            tool_calls_count: calls.len(),
+        });
+        if !empty {
+            turn.append(message);
+        }
+        calls
+    }
+
+    /// Keeps the text of an answer that was cut off; an answer without text leaves nothing behind.
+    fn keep_partial(&self, turn: &Turn<'_>, tally: &mut Tally, answer: Answer) {
+        tally.text.clone_from(&answer.text);
+        if !answer.text.is_empty() {
+            turn.append(answer.into_partial(tally.rounds, &self.config.ambient));
+        }
+    }
+
+    /// Asks for a closing answer. Tools stay in the request, so that the cached prefix stays valid;
+    /// a failure here changes nothing about how the turn ended.
+    async fn last_words(&self, turn: &Turn<'_>, tally: &mut Tally) {
+        let (messages, reference) = turn.messages();
+        let mut sent = sendable(&messages);
+        sent.push(Message::user("last-words", Timestamp::default(), LAST_WORDS).into());
+        let request = self.request(sent, ToolChoice::None);
+        let (answer, ended) = self.call(turn, tally, request, reference, true).await;
+        match ended {
+            CallEnd::Finished => {
+                let text_only = answer.without_calls();
+                self.keep_answer(turn, tally, text_only, &messages);
+            }
+            CallEnd::Cancelled | CallEnd::Failed(_) => self.keep_partial(turn, tally, answer),
+        }
+        self.show_context(turn);
+    }
+
+    fn note_full_window(&self, turn: &Turn<'_>, tally: &mut Tally) {
+        let ambient = &self.config.ambient;
+        let mut message = Message::assistant(ambient.next_id(), ambient.now(), WINDOW_FULL);
+        message.metadata.insert("contextOverflow".into(), Value::from(true));
+        tally.text = WINDOW_FULL.to_owned();
+        turn.append(message);
+    }
+
+    fn show_context(&self, turn: &Turn<'_>) {
+        let state = self.window.state(&turn.lock());
+        turn.sink.emit(EventKind::Context(state));
+    }
+
+    fn since(&self, started: Timestamp) -> u64 {
+        self.config.ambient.now().millis_since(started)
+    }
+}
+
+/// How the turn ends after an answer without tool calls.
+fn after_answer(finish: &FinishReason) -> TurnEnd {
+    match finish {
+        FinishReason::MaxTokens => TurnEnd::OutputLimit,
+        FinishReason::Refusal | FinishReason::ContentFilter => TurnEnd::Refused,
+        FinishReason::ContextWindow => TurnEnd::ContextFull,
+        FinishReason::EndTurn
+        | FinishReason::StopSequence
+        | FinishReason::ToolUse
+        | FinishReason::PauseTurn
+        | FinishReason::Other(_) => TurnEnd::Completed,
+    }
+}
