@@ -243,6 +243,9 @@ pub enum EventKind {
         /// What to do about it.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         hint: Option<String>,
+        /// HTTP status of the model API's answer.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        status: Option<u16>,
     },
     /// The turn is over and everything before this line is on disk: the acknowledgement.
     Complete {

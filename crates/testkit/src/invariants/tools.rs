@@ -1,0 +1,94 @@
+//! What must hold for the tools that a request offers, and for calls in the history.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{Report, Rule};
+
+/// One offered tool, whatever the API wraps it in.
+pub(super) struct Offered<'a> {
+    pub(super) name: &'a Value,
+    pub(super) schema: &'a Value,
+}
+
+pub(super) fn check_offered<'a>(tools: impl Iterator<Item = Offered<'a>>, report: &mut Report) {
+    let mut names = BTreeSet::new();
+    for (index, Offered { name, schema }) in tools.enumerate() {
+        let Some(name) = name.as_str() else {
+            report.add(Rule::ToolNames, format!("tool {index} has no name"));
+            continue;
+        };
+        check_name(name, report);
+        if !names.insert(name) {
+            report.add(Rule::ToolNames, format!("two tools are called `{name}`"));
+        }
+        if schema["type"] != "object" {
+            report.add(Rule::ToolSchemas, format!("the schema of `{name}` is not of type `object`"));
+        }
+        for key in ["$ref", "$schema"] {
+            if has_key(schema, key) {
+                report.add(Rule::ToolSchemas, format!("the schema of `{name}` contains `{key}`"));
+            }
+        }
+    }
+}
+
+pub(super) fn check_name(name: &str, report: &mut Report) {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(legal) {
+        report
+            .add(Rule::ToolNames, format!("`{name}` is not a tool name: 1 to 64 of A-Z, a-z, 0-9, _ and -"));
+    }
+}
+
+fn has_key(schema: &Value, key: &str) -> bool {
+    match schema {
+        Value::Object(fields) => fields.contains_key(key) || fields.values().any(|value| has_key(value, key)),
+        Value::Array(values) => values.iter().any(|value| has_key(value, key)),
+        _ => false,
+    }
+}
+
+/// Pairs calls with results while a history is read from its beginning.
+#[derive(Default)]
+pub(super) struct Pairing<'a> {
+    seen: BTreeSet<&'a str>,
+    open: BTreeSet<&'a str>,
+    answered: BTreeSet<&'a str>,
+}
+
+impl<'a> Pairing<'a> {
+    pub(super) fn call(&mut self, id: &'a Value, place: &str, report: &mut Report) {
+        let Some(id) = id.as_str().filter(|id| !id.is_empty()) else {
+            return report.add(Rule::PairedCalls, format!("a tool call in {place} has no id"));
+        };
+        if !self.seen.insert(id) {
+            return report.add(Rule::PairedCalls, format!("the call id `{id}` in {place} was used before"));
+        }
+        self.open.insert(id);
+    }
+
+    pub(super) fn result(&mut self, id: &'a Value, place: &str, report: &mut Report) {
+        let id = id.as_str().unwrap_or_default();
+        if self.open.remove(id) {
+            self.answered.insert(id);
+        } else if self.answered.contains(id) {
+            report.add(Rule::PairedCalls, format!("{place} has a second result for the call `{id}`"));
+        } else if self.seen.contains(id) {
+            report.add(
+                Rule::ResultPlace,
+                format!("the result for the call `{id}` in {place} does not stand right after it"),
+            );
+        } else {
+            report.add(Rule::PairedCalls, format!("{place} has a result for `{id}`, which nobody called"));
+        }
+    }
+
+    /// The place where results may stand is over: what is open now stays unanswered.
+    pub(super) fn close(&mut self, place: &str, report: &mut Report) {
+        for id in std::mem::take(&mut self.open) {
+            report.add(Rule::PairedCalls, format!("the call `{id}` has no result before {place}"));
+        }
+    }
+}
