@@ -1,1 +1,72 @@
-fn main() {}
+//! The `robota` command line.
+
+mod args;
+mod compose;
+mod demo;
+mod exit;
+mod host;
+mod print;
+mod prompt_input;
+mod session_command;
+mod signals;
+mod stdout;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::args::{Cli, Command};
+use crate::exit::{Exit, Failure};
+use crate::stdout::{Output, complain};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if cli.run.debug {
+        start_diagnostics();
+    }
+    let exit = match &cli.command {
+        Some(Command::Demo(args)) => finish(demo::run(args)),
+        Some(Command::Session(command)) => finish(session_command::run(command)),
+        Some(Command::Completions { shell }) => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "robota", &mut script);
+            Output::new().write(&String::from_utf8_lossy(&script));
+            Exit::Success
+        }
+        Some(Command::Man) => finish(manual()),
+        None if cli.run.print => print::run(&cli.run),
+        None => finish(Err(no_screen())),
+    };
+    exit.into()
+}
+
+fn finish(outcome: Result<Exit, Failure>) -> Exit {
+    outcome.unwrap_or_else(|failure| {
+        complain(&failure.render());
+        failure.exit
+    })
+}
+
+fn no_screen() -> Failure {
+    Failure::new(Exit::Usage, "nothing to do: this version answers single prompts")
+        .with_hint("robota -p \"explain this project\"   answers a prompt\nrobota demo                          shows the whole loop without a key\nrobota --help                        lists everything else")
+}
+
+fn manual() -> Result<Exit, Failure> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Cli::command())
+        .render(&mut page)
+        .map_err(|error| Failure::new(Exit::Failed, format!("the manual cannot be written: {error}")))?;
+    Output::new().write(&String::from_utf8_lossy(&page));
+    Ok(Exit::Success)
+}
+
+fn start_diagnostics() {
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_max_level(tracing::Level::DEBUG)
+        .finish();
+    // Fails only when there is a subscriber already, and this is the first thing the program does.
+    let _ = tracing::subscriber::set_global_default(subscriber);
+}

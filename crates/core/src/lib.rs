@@ -13,14 +13,16 @@ mod error;
 mod event;
 mod history;
 mod message;
+mod model;
 mod permission;
 mod provider;
+mod redact;
 mod session_id;
 mod timestamp;
 mod tool;
 mod usage;
 
-pub use agent::{Agent, AgentConfig, Authorization, GateRequest, ToolGate, Turn, TurnReport};
+pub use agent::{Agent, AgentConfig, Authorization, GateRequest, ToolGate, Turn, TurnReport, sendable};
 pub use ambient::{Ambient, Clock, IdSource, SystemClock, UuidIds};
 pub use error::{Error, ErrorKind};
 pub use event::{ContextState, Event, EventKind, EventSink, TurnEnd};
@@ -29,6 +31,7 @@ pub use history::{
     MutationMismatch,
 };
 pub use message::{Body, Message, MessageRef, MessageState, Part, Reasoning, ToolCall};
+pub use model::{InvalidModelTable, ModelInfo, ModelPrices, ModelTable};
 pub use permission::{
     Decision, InvalidMode, InvalidRule, PermissionMode, PermissionPolicy, Rule, RuleSet, Verdict,
 };
@@ -36,6 +39,7 @@ pub use provider::{
     Capabilities, FinishReason, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError,
     ProviderErrorKind, ProviderInfo, ToolChoice,
 };
+pub use redact::Redactor;
 pub use session_id::{InvalidSessionId, SessionId};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use tool::{

@@ -1,1 +1,36 @@
-//! stub
+//! Model providers of robota: APIs over HTTP behind the [`Provider`](robota_core::Provider) port.
+//!
+//! Each API is a *wire*: it writes a request as bytes and reads an answer one server-sent event at a
+//! time, without touching a socket. [`HttpProvider`] carries one wire over HTTP: it checks what kind
+//! of answer came, bounds every wait for bytes by an idle timeout, ends with the cancel token, and
+//! turns whatever goes wrong into a typed error that says what happened, where, and what to do.
+//! [`Retrying`] is the one place where failed calls are tried again.
+//!
+//! Programs that take the choice from a user start with [`ProviderSpec`] and [`build`]. Keys and
+//! addresses arrive as values; this crate reads no environment variable of its own, but connections
+//! to other machines go through the proxy of the system.
+
+mod anthropic;
+mod api_error;
+mod carried;
+mod connection;
+mod excerpt;
+mod http;
+mod http_provider;
+mod json;
+mod openai;
+mod phrasing;
+#[cfg(test)]
+mod recorded;
+mod report;
+mod retrying;
+mod spec;
+mod wire;
+
+pub use anthropic::AnthropicOptions;
+pub use connection::ConnectionOptions;
+pub use http_provider::HttpProvider;
+pub use openai::{MaxTokensField, OpenAiOptions};
+pub use retrying::{RetryPolicy, Retrying};
+pub use secrecy::SecretString;
+pub use spec::{ProviderKind, ProviderSpec, UnknownProvider, build};

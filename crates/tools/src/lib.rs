@@ -1,1 +1,24 @@
-//! stub
+//! The built-in tools of robota: shell, files, search and web.
+//!
+//! [`builtin_tools`] hands out the eight tools a coding session works with, erased to
+//! [`robota_core::DynTool`]. Each call states what it would touch ([`robota_core::Access`]) with
+//! paths resolved by the [`Workspace`], and then touches exactly that; whether it may is decided
+//! by the host. The tools read no environment variable, home folder or current directory: those
+//! arrive in [`ToolOptions`].
+//!
+//! Programs are started by [`process`] only, and files are replaced as a whole or not at all.
+
+mod bash;
+mod blocking;
+mod builtin;
+mod failure;
+mod files;
+mod input;
+pub mod process;
+mod search;
+mod web;
+mod workspace;
+
+pub use builtin::{ToolOptions, builtin_tools};
+pub use web::{BraveSearch, SearchBackend, SearchError, SearchHit};
+pub use workspace::Workspace;

@@ -115,7 +115,7 @@ fn make_ids_unique(calls: &mut [ToolCall], history: &[MessageRef], ambient: &Amb
         let Some(call) = rest.first_mut() else { return };
         let mut used = history.iter().flat_map(|message| message.tool_calls()).chain(before.iter());
         if call.id.is_empty() || used.any(|other| other.id == call.id) {
-            call.id = format!("call_{}", ambient.next_id());
+            call.id = format!("call_{}", ambient.next_id().replace('-', ""));
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The tool calls of one answer: run as far in parallel as the tools allow, answered in call order.
 
+use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use serde_json::Value;
 
@@ -26,6 +28,9 @@ const NOT_RUN_CROWDED: &str = "Not run: the context window is nearly full.";
 /// What the model is told of a result that no longer fits.
 const LEFT_OUT: &str = "This call ran, but its result was left out: the context window is nearly full.";
 
+/// A call and what came of it.
+type CallEnd<'a> = (&'a ToolCall, Result<ToolOutcome, Error>);
+
 /// Whether every call of the batch was to a tool that does not exist.
 pub(super) struct BatchReport {
     pub(super) only_unknown: bool,
@@ -46,14 +51,16 @@ impl Agent {
         let mut fatal = None;
         let mut only_unknown = true;
         let mut crowded = false;
-        let numbered: Vec<(usize, &ToolCall)> = calls.iter().enumerate().collect();
-        for group in numbered.chunk_by(|(_, one), (_, next)| self.may_overlap(one) && self.may_overlap(next))
-        {
+        for group in self.groups(calls) {
             let may_run = !crowded;
-            let runs = stream::iter(group.iter().copied()).map(|(index, call)| {
-                self.run_call(turn, index, call, may_run).map(move |ended| (call, ended))
-            });
-            let mut results = runs.buffered(MAX_PARALLEL);
+            let runs: Vec<BoxFuture<'_, CallEnd<'_>>> = group
+                .filter_map(|index| Some((index, calls.get(index)?)))
+                .map(|(index, call)| {
+                    let run = self.run_call(turn, index, call, may_run);
+                    async move { (call, run.await) }.boxed()
+                })
+                .collect();
+            let mut results = stream::iter(runs).buffered(MAX_PARALLEL);
             while let Some((call, result)) = results.next().await {
                 let outcome = result.unwrap_or_else(|error| {
                     let told = format!("{} failed: {error}", call.name);
@@ -73,6 +80,19 @@ impl Agent {
 
     fn tool(&self, name: &str) -> Option<&dyn DynTool> {
         self.config.tools.iter().map(AsRef::as_ref).find(|tool| tool.spec().name == name)
+    }
+
+    /// Ranges of neighbours that may run together.
+    fn groups(&self, calls: &[ToolCall]) -> Vec<Range<usize>> {
+        let mut start = 0;
+        let groups = calls.chunk_by(|one, next| self.may_overlap(one) && self.may_overlap(next));
+        groups
+            .map(|group| {
+                let range = start..start + group.len();
+                start = range.end;
+                range
+            })
+            .collect()
     }
 
     fn may_overlap(&self, call: &ToolCall) -> bool {

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
 pub use gate::{Authorization, GateRequest, ToolGate};
+pub use request::sendable;
 
 use crate::context::ContextWindow;
 use crate::{

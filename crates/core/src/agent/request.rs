@@ -14,7 +14,8 @@ const NO_RESULT: &str = "No result was recorded for this call. It may or may not
 /// A valid history passes unchanged, so that earlier parts of a request stay byte-identical. What a
 /// crash or a foreign import left unpaired is repaired: missing results are filled in, stray and
 /// repeated ones left out, empty answers dropped. The history itself is not touched.
-pub(crate) fn sendable(history: &[MessageRef]) -> Vec<MessageRef> {
+#[must_use]
+pub fn sendable(history: &[MessageRef]) -> Vec<MessageRef> {
     let mut messages = Vec::with_capacity(history.len() + 1);
     let mut rest = history;
     while let Some((message, after)) = rest.split_first() {

@@ -2,8 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::{PermissionMode, RuleSet};
-use crate::{Access, ToolSpec};
+use super::call::{Call, Target};
+use super::command_pattern::Coverage;
+use super::mode_matrix::by_mode;
+use super::protected::protected;
+use super::suggestion::narrowest;
+use super::{PermissionMode, Rule, RuleSet};
+use crate::{Access, PathAccess, ToolSpec};
 
 /// What happens to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +53,147 @@ pub struct PermissionPolicy {
 
 impl PermissionPolicy {
     /// Decides a call to the tool `spec` that would touch `access`.
+    ///
+    /// Deny rules come first, then ask rules, then protected files, then allow rules, then the mode.
+    /// Changes of protected files (git's own, settings and hooks of `.robota` and `.claude`, shell
+    /// start-up files) are asked for even in `bypassPermissions` mode, so that where nobody can be
+    /// asked they do not happen. A call is denied when anything it touches is, and allowed only when
+    /// everything it touches is.
     #[must_use]
     pub fn evaluate(&self, spec: &ToolSpec, access: &[Access]) -> Verdict {
-        let _ = (spec, access);
-        Verdict { decision: Decision::Ask, reason: String::new(), rule: None, allow_rule: None }
+        let call = Call::new(self, spec, access);
+        if let Some(verdict) = self.denied(&call).or_else(|| self.asked(&call)) {
+            return verdict;
+        }
+        let verdict = self.allowed_or_open(&call);
+        match protects(&call) {
+            // No rule can allow the call; the mode can still refuse it.
+            Some(_) if verdict.decision == Decision::Deny => Verdict { allow_rule: None, ..verdict },
+            Some(protected) => protected,
+            None => verdict,
+        }
+    }
+
+    fn denied(&self, call: &Call<'_>) -> Option<Verdict> {
+        let (rule, detail) = concerning(&self.rules.deny, call)?;
+        Some(Verdict::new(Decision::Deny, format!("The deny rule {} {detail}.", named(rule)), Some(rule)))
+    }
+
+    fn asked(&self, call: &Call<'_>) -> Option<Verdict> {
+        let unclear = |list: &'static str, rules| {
+            let detail = "may concern this call, but its pattern cannot be compared with it".to_owned();
+            unclear(rules, call).map(|rule| (list, rule, detail))
+        };
+        let (list, rule, detail) = concerning(&self.rules.ask, call)
+            .map(|(rule, detail)| ("ask", rule, detail))
+            .or_else(|| unclear("deny", &self.rules.deny))
+            .or_else(|| unclear("ask", &self.rules.ask))?;
+        let reason = format!("The {list} rule {} {detail}, so a person must agree.", named(rule));
+        Some(Verdict::new(Decision::Ask, reason, Some(rule)))
+    }
+
+    fn allowed_or_open(&self, call: &Call<'_>) -> Verdict {
+        let mut covering: Option<&Rule> = None;
+        let mut worst: Option<(Decision, String)> = None;
+        let mut open = Vec::new();
+        for target in &call.targets {
+            let gap = match self.cover(call, target) {
+                Ok(rule) => {
+                    covering = covering.or(Some(rule));
+                    continue;
+                }
+                Err(gap) => gap,
+            };
+            let (decision, reason) = by_mode(self.mode, call, target, &gap);
+            if decision != Decision::Allow {
+                open.push(target);
+            }
+            if worst.as_ref().is_none_or(|(known, _)| severity(*known) < severity(decision)) {
+                worst = Some((decision, reason));
+            }
+        }
+        match (worst, covering) {
+            (Some((decision, reason)), _) => {
+                Verdict { allow_rule: narrowest(call, &open), ..Verdict::new(decision, reason, None) }
+            }
+            (None, Some(rule)) => {
+                let what =
+                    call.targets.first().map(|target| target.describe(&call.spec.name)).unwrap_or_default();
+                let reason = format!("The allow rule {} covers {what}.", named(rule));
+                Verdict::new(Decision::Allow, reason, Some(rule))
+            }
+            (None, None) => Verdict::new(Decision::Ask, "Nothing is known about this call.".to_owned(), None),
+        }
+    }
+
+    /// The allow rule that covers `target`, or why none does.
+    fn cover(&self, call: &Call<'_>, target: &Target<'_>) -> Result<&Rule, String> {
+        let mut withheld = None;
+        for rule in &self.rules.allow {
+            match rule.covers(call, target) {
+                Coverage::Covered => return Ok(rule),
+                Coverage::Uncovered => {}
+                Coverage::Withheld(why) => withheld = withheld.or(Some((rule, why))),
+            }
+        }
+        if let Some((rule, why)) = withheld {
+            return Err(format!("{} does not cover it: {why}, so only a rule without `*` does", named(rule)));
+        }
+        if let Target::Command(command) = target
+            && let Err(obstacle) = command.simple()
+        {
+            let advice = obstacle.advice;
+            return Err(format!("allow rules cover simple commands only, but {obstacle}: {advice}"));
+        }
+        Err(format!("no allow rule covers {}", target.describe(&call.spec.name)))
+    }
+}
+
+impl Verdict {
+    fn new(decision: Decision, reason: String, rule: Option<&Rule>) -> Self {
+        Self { decision, reason, rule: rule.map(|rule| rule.text().to_owned()), allow_rule: None }
+    }
+}
+
+/// The first rule that concerns something `call` touches, and which part.
+fn concerning<'a>(rules: &'a [Rule], call: &Call<'_>) -> Option<(&'a Rule, String)> {
+    rules.iter().find_map(|rule| {
+        let detail = call.targets.iter().find_map(|target| rule.concerns(call, target))?;
+        Some((rule, detail))
+    })
+}
+
+/// The first rule about the call's tool whose pattern cannot be compared with the call.
+fn unclear<'a>(rules: &'a [Rule], call: &Call<'_>) -> Option<&'a Rule> {
+    rules.iter().find(|rule| rule.is_unclear_about(&call.spec.name))
+}
+
+/// A change of a protected file is asked for, whatever allow rules and mode say: with it, anything
+/// could be made to run later.
+fn protects(call: &Call<'_>) -> Option<Verdict> {
+    call.targets.iter().find_map(|target| {
+        let Target::Path(path) = target else { return None };
+        let what = path.names().filter(|_| path.kind == PathAccess::Write).find_map(protected)?;
+        let shown = path.describe();
+        let reason = format!(
+            "{shown} is protected ({what}): its change needs consent in every mode and under every rule."
+        );
+        Some(Verdict::new(Decision::Ask, reason, None))
+    })
+}
+
+const fn severity(decision: Decision) -> u8 {
+    match decision {
+        Decision::Allow => 0,
+        Decision::Ask => 1,
+        Decision::Deny => 2,
+    }
+}
+
+/// A rule and where it comes from, for reasons.
+fn named(rule: &Rule) -> String {
+    match rule.origin() {
+        Some(origin) => format!("`{rule}` ({origin})"),
+        None => format!("`{rule}`"),
     }
 }

@@ -153,3 +153,11 @@ async fn a_paused_answer_is_sent_back_to_be_continued() {
     let report = bench.run("search").await;
     assert_eq!((report.rounds, report.text.as_str()), (2, "Found."));
 }
+
+/// Hosts run turns on tasks of their own.
+#[test]
+fn a_turn_can_be_moved_to_another_thread() {
+    fn needs_send(_: impl Send) {}
+    let bench = Bench::new(Script::new());
+    needs_send(bench.run("x"));
+}

@@ -1,0 +1,259 @@
+//! The command line: one table for parsing, help, completions and the man page.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use robota_core::PermissionMode;
+
+/// A coding agent for your terminal: it reads, edits and runs things in your project, and asks first.
+#[derive(Debug, Parser)]
+#[command(
+    name = "robota",
+    version,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    after_help = AFTER_HELP
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes:
+    0  the turn completed
+    1  the turn failed or reached a limit (model error, --max-turns, full context window)
+    2  the command line or the prompt cannot be used
+    3  configuration: no key, unreadable settings, unknown provider or session
+    4  files: the session's log cannot be written or read
+  130  interrupted by Ctrl-C
+  143  ended by SIGTERM";
+
+/// What `robota` does besides running a prompt.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show the whole loop on a scratch project; needs no key (the model is scripted, all else is real)
+    Demo(DemoArgs),
+    /// List, show and replay recorded sessions
+    #[command(subcommand)]
+    Session(SessionCommand),
+    /// Print a shell completion script
+    Completions {
+        /// The shell to print it for
+        shell: Shell,
+    },
+    /// Print the manual page in roff format (robota man | man -l -)
+    Man,
+}
+
+/// `robota demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Do the task with the real model of your configuration instead of the scripted one
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// Keep the scratch project here (an empty or new folder) instead of a temporary folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+/// `robota session …`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionCommand {
+    /// List the sessions of this project, newest first
+    List {
+        /// One JSON object a line instead of a table
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what happened in a session, from its log
+    Show {
+        /// Id, beginning of an id, or name
+        session: String,
+        /// The events as they stand in the log, one JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run a session again with the model's answers and the tools' results from its log, and check every request
+    Replay {
+        /// Id, beginning of an id, or name
+        session: String,
+    },
+}
+
+/// Everything a run can be told.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// What to do; joined with standard input when both are there
+    #[arg(value_name = "PROMPT")]
+    pub(crate) prompt: Vec<String>,
+
+    /// Answer the prompt on standard output and exit
+    #[arg(short, long)]
+    pub(crate) print: bool,
+
+    /// How to write the answer: text as it arrives, one JSON result, or one JSON object per event
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
+    pub(crate) output_format: OutputFormat,
+
+    /// Model id
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+
+    /// Provider: anthropic, openai, or the name of a profile in your settings
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+
+    /// What may run without asking: plan, default, acceptEdits or bypassPermissions
+    #[arg(long, value_name = "MODE", value_parser = permission_modes())]
+    pub(crate) permission_mode: Option<PermissionMode>,
+
+    /// Rules that allow calls, such as 'Bash(git *),Read(~/notes/**)'; may be repeated
+    #[arg(long, visible_alias = "allowedTools", value_name = "RULES")]
+    pub(crate) allowed_tools: Vec<String>,
+
+    /// Rules that deny calls; a bare tool name takes the tool away; may be repeated
+    #[arg(long, visible_aliases = ["disallowed-tools", "disallowedTools"], value_name = "RULES")]
+    pub(crate) denied_tools: Vec<String>,
+
+    /// Most model calls in this turn
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_turns: Option<u32>,
+
+    /// Use this system prompt instead of the built-in one and the project's instructions
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system_prompt: Option<String>,
+
+    /// Add this to the system prompt
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) append_system_prompt: Option<String>,
+
+    /// A further folder the tools may work in; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
+
+    /// Go on with the latest session of this folder
+    #[arg(short, long = "continue", conflicts_with = "resume")]
+    pub(crate) continue_latest: bool,
+
+    /// Go on with a session, by id, beginning of an id, or name
+    #[arg(short, long, value_name = "SESSION")]
+    pub(crate) resume: Option<String>,
+
+    /// Name the session
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// With -c or -r: go on in a copy and leave the session as it is
+    #[arg(long)]
+    pub(crate) fork_session: bool,
+
+    /// Keep nothing on disk
+    #[arg(long, conflicts_with_all = ["continue_latest", "resume"])]
+    pub(crate) no_session_persistence: bool,
+
+    /// Trust this folder: let its own settings allow tools and choose provider and model
+    #[arg(long)]
+    pub(crate) trust: bool,
+
+    /// Show what the run does on standard error, also when that is no terminal
+    #[arg(long)]
+    pub(crate) verbose: bool,
+
+    /// Write diagnostics to standard error
+    #[arg(long)]
+    pub(crate) debug: bool,
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// Text, as it arrives.
+    Text,
+    /// One JSON object at the end.
+    Json,
+    /// One JSON object a line, as things happen.
+    StreamJson,
+}
+
+impl OutputFormat {
+    /// True for the formats that programs read.
+    pub(crate) const fn is_json(self) -> bool {
+        matches!(self, Self::Json | Self::StreamJson)
+    }
+}
+
+fn permission_modes() -> impl clap::builder::TypedValueParser<Value = PermissionMode> {
+    use clap::builder::TypedValueParser;
+    let names = PermissionMode::ALL.map(PermissionMode::as_str);
+    clap::builder::PossibleValuesParser::new(names).try_map(|name| name.parse::<PermissionMode>())
+}
+
+/// Splits a list of rules at commas outside parentheses.
+pub(crate) fn split_rules(lists: &[String]) -> Vec<String> {
+    lists.iter().flat_map(|list| split_list(list)).collect()
+}
+
+fn split_list(list: &str) -> Vec<String> {
+    let mut depth = 0usize;
+    let parts = list.split(|letter: char| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    });
+    parts.map(str::trim).filter(|rule| !rule.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn parse(words: &[&str]) -> Cli {
+        Cli::try_parse_from(std::iter::once("robota").chain(words.iter().copied())).unwrap()
+    }
+
+    #[test]
+    fn the_table_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_word_after_p_is_a_prompt_even_when_it_names_a_command() {
+        let cli = parse(&["-p", "demo"]);
+        assert!(cli.command.is_none());
+        assert_eq!(cli.run.prompt, ["demo"]);
+        assert!(matches!(parse(&["demo"]).command, Some(Command::Demo(_))));
+        assert_eq!(parse(&["-p", "/etc/hosts", "explain"]).run.prompt, ["/etc/hosts", "explain"]);
+    }
+
+    #[test]
+    fn values_may_be_joined_by_an_equals_sign_and_stand_anywhere() {
+        let cli = parse(&[
+            "-p",
+            "x",
+            "--output-format=stream-json",
+            "--allowedTools=Bash(a,b),Read",
+            "--max-turns=3",
+        ]);
+        assert_eq!(cli.run.output_format, OutputFormat::StreamJson);
+        assert_eq!(split_rules(&cli.run.allowed_tools), ["Bash(a,b)", "Read"]);
+        assert_eq!(cli.run.max_turns, Some(3));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_the_allowed_values() {
+        let error = Cli::try_parse_from(["robota", "--permission-mode", "yolo"]).unwrap_err().to_string();
+        assert!(error.contains("plan, default, acceptEdits, bypassPermissions"), "{error}");
+        assert!(Cli::try_parse_from(["robota", "-p", "x", "--max-turns", "0"]).is_err());
+        assert!(Cli::try_parse_from(["robota", "-c", "-r", "x"]).is_err());
+    }
+}

@@ -1,0 +1,129 @@
+//! Composition: from flags, settings and environment to a session that can be opened.
+
+use std::sync::Arc;
+
+use robota_core::{ModelInfo, ModelTable, Provider};
+use robota_framework::{
+    Assembly, Credential, PermissionOverrides, ProjectPaths, PromptOverrides, ProviderOverrides,
+    ResolvedProvider, SessionBlueprint, Settings,
+};
+use robota_providers::{ProviderKind, ProviderSpec};
+use robota_session::{ErrorKind, Session};
+
+use crate::args::{RunArgs, split_rules};
+use crate::exit::{Exit, Failure, exit_of};
+use crate::host::Host;
+
+/// A session, ready to be opened.
+pub(crate) struct Composition {
+    pub(crate) assembly: Assembly,
+    pub(crate) paths: ProjectPaths,
+    pub(crate) model: ResolvedProvider,
+    pub(crate) model_info: ModelInfo,
+    /// What a person should know before the run: one sentence each.
+    pub(crate) notices: Vec<String>,
+}
+
+/// Puts together what `args` ask for.
+pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failure> {
+    let paths = host.paths()?;
+    let settings = Settings::load(&paths, args.trust)
+        .map_err(|error| Failure::from_error(Exit::Configuration, &error).with_hint(SETTINGS_HINT))?;
+    let overrides = ProviderOverrides { provider: args.provider.clone(), model: args.model.clone() };
+    let model = ResolvedProvider::resolve(&settings, &host.environment, &overrides)
+        .map_err(|error| Failure::from_error(Exit::Configuration, &error).with_hint(error.hint()))?;
+    let model_info = ModelTable::builtin().lookup(&model.model);
+    let provider = provider(&model, &model_info)?;
+    let mut notices = settings.ignored.clone();
+    notices.extend(settings.warnings.iter().map(ToString::to_string));
+
+    let mut blueprint =
+        SessionBlueprint::new(paths.clone(), settings, host.environment.clone(), model.clone(), provider);
+    blueprint.permissions = PermissionOverrides {
+        mode: args.permission_mode,
+        allowed: split_rules(&args.allowed_tools),
+        denied: split_rules(&args.denied_tools),
+        additional_directories: args.add_dir.clone(),
+    };
+    blueprint.prompt = PromptOverrides {
+        replacement: args.system_prompt.clone(),
+        appendix: args.append_system_prompt.clone(),
+        ..PromptOverrides::default()
+    };
+    blueprint.max_turns = args.max_turns.unwrap_or(0);
+    blueprint.name.clone_from(&args.name);
+    blueprint.persistent = !args.no_session_persistence;
+    let assembly = blueprint
+        .assemble()
+        .map_err(|error| Failure::from_error(Exit::Usage, &error).with_hint(error.hint()))?;
+    notices.extend(assembly.notices.iter().cloned());
+    Ok(Composition { assembly, paths, model, model_info, notices })
+}
+
+const SETTINGS_HINT: &str =
+    "Nothing was started, because rules in that file would be lost. Correct it or move it away.";
+
+/// The provider of a resolved profile.
+fn provider(model: &ResolvedProvider, info: &ModelInfo) -> Result<Arc<dyn Provider>, Failure> {
+    let kind: ProviderKind =
+        model.kind.parse().map_err(|error| Failure::from_error(Exit::Configuration, &error))?;
+    let mut spec = ProviderSpec::new(kind);
+    match &model.credential {
+        Some(Credential::ApiKey(key)) => spec.api_key = Some(key.clone()),
+        Some(Credential::BearerToken(token)) => spec.auth_token = Some(token.clone()),
+        _ => {}
+    }
+    spec.connection.base_url.clone_from(&model.base_url);
+    spec.connection.idle_timeout = model.idle_timeout;
+    spec.default_max_output_tokens = u32::try_from(info.max_output_tokens).ok();
+    robota_providers::build(spec).map_err(|error| {
+        let failure = Failure::from_error(Exit::Configuration, &error);
+        match error.hint() {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    })
+}
+
+impl Composition {
+    /// Opens the session that `args` ask for: a new one, the latest, a named one, or a copy.
+    pub(crate) async fn open(&self, args: &RunArgs) -> Result<Session, Failure> {
+        let wanted = match (&args.resume, args.continue_latest) {
+            (Some(query), _) => query.clone(),
+            (None, true) => self.latest().await?,
+            (None, false) => return self.assembly.create().await.map_err(|error| session_failure(&error)),
+        };
+        let opened = if args.fork_session {
+            self.assembly.fork(&wanted).await
+        } else {
+            self.assembly.resume(&wanted).await
+        };
+        opened.map_err(|error| session_failure(&error))
+    }
+
+    async fn latest(&self) -> Result<String, Failure> {
+        let latest = self.assembly.latest().await.map_err(|error| session_failure(&error))?;
+        latest.map(|id| id.to_string()).ok_or_else(|| {
+            let folder = self.paths.cwd.display();
+            Failure::new(Exit::Configuration, format!("there is no session to continue in {folder}"))
+                .with_hint("Start one without -c, or see `robota session list`.")
+        })
+    }
+}
+
+/// A failure of a session as a person reads it.
+pub(crate) fn session_failure(error: &robota_session::Error) -> Failure {
+    let exit = match error.kind() {
+        ErrorKind::Engine(kind) => exit_of(kind),
+        ErrorKind::Storage => Exit::Storage,
+        _ => Exit::Configuration,
+    };
+    let failure = Failure::from_error(exit, error);
+    match (error.hint(), exit) {
+        (Some(hint), _) => failure.with_hint(hint),
+        (None, Exit::Storage) => failure.with_hint(
+            "Make the folder writable, or run with --no-session-persistence, which keeps nothing on disk.",
+        ),
+        (None, _) => failure,
+    }
+}

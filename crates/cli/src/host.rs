@@ -1,0 +1,44 @@
+//! The process as robota sees it: environment, working directory, home folder. Read once, here.
+#![expect(clippy::disallowed_methods, reason = "the composition root is where the environment is read")]
+
+use std::path::PathBuf;
+
+use robota_framework::{Environment, ProjectPaths, Variable};
+
+use crate::exit::{Exit, Failure};
+
+/// What the process was started with.
+pub(crate) struct Host {
+    pub(crate) environment: Environment,
+    pub(crate) cwd: PathBuf,
+    pub(crate) home: Option<PathBuf>,
+}
+
+impl Host {
+    /// The host of this process.
+    pub(crate) fn of_process() -> Result<Self, Failure> {
+        let cwd = std::env::current_dir().map_err(|error| {
+            Failure::new(Exit::Usage, format!("the working directory cannot be used: {error}"))
+                .with_hint("It may have been deleted or moved. Change to a folder that exists.")
+        })?;
+        let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        Ok(Self { environment: std::env::vars_os().collect(), cwd, home })
+    }
+
+    /// The folders around the working directory.
+    pub(crate) fn paths(&self) -> Result<ProjectPaths, Failure> {
+        let user_dir = self.environment.path(Variable::ROBOTA_HOME);
+        ProjectPaths::detect(&self.cwd, self.home.as_deref(), user_dir.as_deref())
+            .map_err(|error| Failure::from_error(Exit::Usage, &error).with_hint(error.hint()))
+    }
+}
+
+/// The folder for temporary files.
+pub(crate) fn temp_dir() -> PathBuf {
+    std::env::temp_dir()
+}
+
+/// True when the user asked for output without colours.
+pub(crate) fn no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}

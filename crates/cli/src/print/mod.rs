@@ -1,0 +1,152 @@
+//! Print mode: one prompt, one answer, and out.
+
+mod frames;
+pub(crate) mod text;
+mod view;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use robota_core::TurnEnd;
+use robota_session::{Session, Subscription, TurnOutcome};
+
+use crate::args::RunArgs;
+use crate::compose::{Composition, compose, session_failure};
+use crate::exit::{Exit, Failure};
+use crate::host::Host;
+use crate::prompt_input;
+use crate::signals::{Asked, Signals};
+use crate::stdout::complain;
+pub(crate) use view::View;
+
+/// How long the runtime may take to stop after the last word.
+const RUNTIME_GRACE: Duration = Duration::from_millis(500);
+
+/// How one turn went, as far as the program cares.
+enum Ended {
+    /// It ended by itself, or after one Ctrl-C.
+    Turn(Box<Result<TurnOutcome, robota_session::Error>>),
+    /// A second Ctrl-C.
+    GivenUp,
+    /// SIGTERM, after the turn was ended.
+    Terminated,
+}
+
+/// Runs the prompt that `args` describe.
+pub(crate) fn run(args: &RunArgs) -> Exit {
+    let started = prepare(args);
+    let outcome = started.and_then(|(prompt, composition)| {
+        let runtime = runtime()?;
+        let exit = runtime.block_on(answer(args, prompt, composition));
+        runtime.shutdown_timeout(RUNTIME_GRACE);
+        exit
+    });
+    outcome.unwrap_or_else(|failure| {
+        view::report(&failure, args.output_format);
+        failure.exit
+    })
+}
+
+fn prepare(args: &RunArgs) -> Result<(String, Composition), Failure> {
+    let host = Host::of_process()?;
+    let composition = compose(&host, args)?;
+    let prompt = prompt_input::read(&args.prompt)?;
+    Ok((prompt, composition))
+}
+
+/// The runtime of the program; two workers, so that a slow reader of the output holds no turn up.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::Failed, format!("the async runtime cannot be started: {error}")))
+}
+
+async fn answer(args: &RunArgs, prompt: String, composition: Composition) -> Result<Exit, Failure> {
+    let signals = Signals::listen()
+        .map_err(|error| Failure::new(Exit::Failed, format!("signals cannot be listened to: {error}")))?;
+    let session = Arc::new(composition.open(args).await?);
+    if !args.output_format.is_json() || args.debug {
+        composition.notices.iter().for_each(|notice| complain(&format!("note: {notice}")));
+    }
+    let mut view = View::new(args, &composition, &session);
+    let exit = drive(&session, prompt, &mut view, signals).await;
+    if let Err(error) = session.shutdown("other").await
+        && exit == Exit::Success
+    {
+        return Err(session_failure(&error));
+    }
+    Ok(exit)
+}
+
+/// Runs one turn and shows it; the exit code says how it went.
+pub(crate) async fn drive(session: &Arc<Session>, prompt: String, view: &mut View, signals: Signals) -> Exit {
+    let events = session.subscribe();
+    match follow(session, prompt, view, events, signals).await {
+        Ended::Turn(result) => match *result {
+            Ok(outcome) => {
+                view.finish();
+                exit_of_turn(&outcome)
+            }
+            Err(error) => {
+                let failure = session_failure(&error);
+                view.fail(&failure);
+                failure.exit
+            }
+        },
+        Ended::GivenUp => Exit::Interrupted,
+        Ended::Terminated => Exit::Terminated,
+    }
+}
+
+async fn follow(
+    session: &Arc<Session>,
+    prompt: String,
+    view: &mut View,
+    mut events: Subscription,
+    mut signals: Signals,
+) -> Ended {
+    let running = Arc::clone(session);
+    let mut turn = tokio::spawn(async move { running.run(prompt).await });
+    let mut interrupted = false;
+    let mut terminated = false;
+    let result = loop {
+        tokio::select! {
+            biased;
+            asked = signals.next() => match asked {
+                Asked::Interrupt if interrupted => {
+                    turn.abort();
+                    return Ended::GivenUp;
+                }
+                Asked::Interrupt => {
+                    interrupted = true;
+                    view.interrupting();
+                    session.abort();
+                }
+                Asked::Terminate => {
+                    terminated = true;
+                    session.abort();
+                }
+            },
+            Some(event) = events.recv() => view.show(&event),
+            result = &mut turn => break result,
+        }
+    };
+    while let Some(event) = events.try_recv() {
+        view.show(&event);
+    }
+    match result {
+        _ if terminated => Ended::Terminated,
+        Ok(result) => Ended::Turn(Box::new(result)),
+        Err(_) => Ended::GivenUp,
+    }
+}
+
+const fn exit_of_turn(outcome: &TurnOutcome) -> Exit {
+    match outcome.ended {
+        TurnEnd::Interrupted => Exit::Interrupted,
+        TurnEnd::MaxRounds | TurnEnd::ContextFull | TurnEnd::Failed => Exit::Failed,
+        _ => Exit::Success,
+    }
+}

@@ -1,0 +1,14 @@
+//! The program from the outside: a temp home, a temp project, a fake model server, and the binary.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod architecture;
+mod bad_input;
+mod context;
+mod demo;
+mod json_output;
+mod long_session;
+mod prompt_size;
+mod readme;
+mod sessions;
+mod signals;
+mod text_output;

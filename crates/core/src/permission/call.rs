@@ -1,0 +1,142 @@
+//! A call in the terms that rules are matched in, prepared once for all rules.
+
+use std::cell::OnceCell;
+use std::path::Path;
+
+use super::PermissionPolicy;
+use super::command::{Obstacle, SimpleCommand};
+use super::command_pieces::Pieces;
+use super::place::{Places, is_settled, text_of};
+use crate::{Access, PathAccess, ToolClass, ToolSpec};
+
+/// The longest part of a command or path that a reason quotes, in characters.
+const LONGEST_QUOTE: usize = 120;
+
+/// A call that waits for its verdict.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    pub(super) spec: &'a ToolSpec,
+    pub(super) places: Places,
+    pub(super) targets: Vec<Target<'a>>,
+}
+
+/// One thing the call would touch.
+#[derive(Debug)]
+pub(super) enum Target<'a> {
+    /// Nothing that the tool declares: the call as a whole.
+    Whole,
+    Path(PathTarget<'a>),
+    Command(CommandTarget<'a>),
+    Host(&'a str),
+}
+
+#[derive(Debug)]
+pub(super) struct PathTarget<'a> {
+    pub(super) kind: PathAccess,
+    pub(super) resolved: &'a Path,
+    /// The resolved path as text.
+    pub(super) text: String,
+    /// Whether the resolved path is what it should be: absolute and free of `..`.
+    pub(super) settled: bool,
+    /// The requested path as text, when it differs: a symlink on the way leads elsewhere.
+    pub(super) literal: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct CommandTarget<'a> {
+    pub(super) text: &'a str,
+    simple: OnceCell<Result<SimpleCommand, Obstacle>>,
+    pieces: OnceCell<Pieces>,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(policy: &PermissionPolicy, spec: &'a ToolSpec, access: &'a [Access]) -> Self {
+        let places = Places::new(&policy.roots, policy.home.as_deref());
+        let mut targets: Vec<_> = access.iter().map(|access| Target::new(access, &places)).collect();
+        if targets.is_empty() {
+            targets.push(Target::Whole);
+        }
+        Self { spec, places, targets }
+    }
+}
+
+impl<'a> Target<'a> {
+    fn new(access: &'a Access, places: &Places) -> Self {
+        match access {
+            Access::Path { kind, requested, resolved } => {
+                let text = text_of(resolved);
+                let literal = places.literal(requested).filter(|literal| *literal != text);
+                Self::Path(PathTarget { kind: *kind, resolved, text, settled: is_settled(resolved), literal })
+            }
+            Access::Command { command, .. } => Self::Command(CommandTarget {
+                text: command,
+                simple: OnceCell::new(),
+                pieces: OnceCell::new(),
+            }),
+            Access::Url { host, .. } => Self::Host(host),
+        }
+    }
+
+    /// What kind of effect a tool of `class` has here: what it declares, unless it touches more than that.
+    pub(super) fn class(&self, class: ToolClass) -> ToolClass {
+        match (self, class) {
+            (Self::Path(path), ToolClass::Inspect) if path.kind == PathAccess::Write => ToolClass::Modify,
+            (Self::Command(_), ToolClass::Inspect | ToolClass::Modify | ToolClass::Network) => {
+                ToolClass::Execute
+            }
+            _ => class,
+        }
+    }
+
+    /// The target in words, for reasons.
+    pub(super) fn describe(&self, tool: &str) -> String {
+        match self {
+            Self::Whole => format!("`{tool}`"),
+            Self::Path(path) => path.describe(),
+            Self::Command(command) => format!("`{}`", quote(command.text)),
+            Self::Host(host) => format!("the host `{}`", quote(host)),
+        }
+    }
+}
+
+impl PathTarget<'_> {
+    /// Whether the path is known to lie in the workspace.
+    pub(super) fn is_inside(&self, places: &Places) -> bool {
+        self.settled && places.contain(&self.text)
+    }
+
+    /// The paths that deny rules and protection look at: where it leads, and what it is called.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        [Some(&*self.text), self.literal.as_deref()].into_iter().flatten()
+    }
+
+    pub(super) fn describe(&self) -> String {
+        format!("`{}`", quote(&self.resolved.to_string_lossy()))
+    }
+}
+
+impl CommandTarget<'_> {
+    /// The command's words, or what keeps it from being one simple command.
+    pub(super) fn simple(&self) -> Result<&SimpleCommand, Obstacle> {
+        self.simple.get_or_init(|| SimpleCommand::parse(self.text)).as_ref().map_err(|obstacle| *obstacle)
+    }
+
+    /// Everything in it that may be a command.
+    pub(super) fn pieces(&self) -> &Pieces {
+        self.pieces.get_or_init(|| Pieces::cut(self.text))
+    }
+}
+
+/// `text` on one line, cut to a readable length, without characters that could disguise it.
+pub(super) fn quote(text: &str) -> String {
+    let disguises = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut chars = text.trim().chars().map(|c| if disguises(c) { ' ' } else { c });
+    let mut quoted: String = chars.by_ref().take(LONGEST_QUOTE).collect();
+    if chars.next().is_some() {
+        quoted.push('…');
+    }
+    quoted
+}

@@ -1,0 +1,398 @@
+//! Everything in a command line that may be a command, for deny and ask rules.
+//!
+//! Allow rules must never cover too much, deny rules should never miss: here a command line is cut
+//! twice, once as the shell would, once at every separator as if there were no quotes, so that the
+//! argument of `sh -c` is seen too. Assignments and programs that run other programs are skipped.
+//! This is a net and not a wall: a command can still be assembled from variables.
+
+use super::command::WORD_GAP;
+use super::wrapper;
+
+/// The most characters that `${IFS…}` may hold behind the name.
+const LONGEST_MODIFIER: usize = 16;
+
+/// The pieces of one command line.
+#[derive(Clone, Debug)]
+pub(super) struct Pieces {
+    words: String,
+    /// The ranges of the pieces in `words`, and of their starts in `starts`.
+    ranges: Vec<(std::ops::Range<usize>, std::ops::Range<usize>)>,
+    /// Where commands may begin, in bytes from the beginning of their piece.
+    starts: Vec<usize>,
+    /// The bytes that commands begin with, one bit each.
+    first_bytes: [u64; 4],
+}
+
+/// Something that may be a command, perhaps behind others that run it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece<'a> {
+    /// The words with [`WORD_GAP`] between them.
+    pub(super) words: &'a str,
+    /// Where commands may begin, ascending byte offsets.
+    pub(super) starts: &'a [usize],
+}
+
+impl Pieces {
+    pub(super) fn cut(command: &str) -> Self {
+        let mut pieces = Self {
+            words: String::with_capacity(2 * command.len()),
+            ranges: Vec::new(),
+            starts: Vec::new(),
+            first_bytes: [0; 4],
+        };
+        Cutter::new(command, true, &mut pieces).run();
+        Cutter::new(command, false, &mut pieces).run();
+        pieces
+    }
+
+    /// Whether a command may begin with `prefix`: a first look, by its first byte.
+    pub(super) fn may_begin_with(&self, prefix: &str) -> bool {
+        prefix.bytes().next().is_none_or(|byte| {
+            let (slot, bit) = slot_and_bit(byte);
+            self.first_bytes.get(slot).is_some_and(|bits| bits & bit != 0)
+        })
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Piece<'_>> {
+        self.ranges.iter().filter_map(|(words, starts)| {
+            Some(Piece { words: self.words.get(words.clone())?, starts: self.starts.get(starts.clone())? })
+        })
+    }
+
+    /// Ends the piece whose words began at `from`, each with a gap behind it.
+    fn close(&mut self, from: usize) {
+        let Some(words) = self.words.get(from..).and_then(|words| words.strip_suffix(WORD_GAP)) else {
+            return;
+        };
+        let first_start = self.starts.len();
+        find_starts(words, &mut self.starts);
+        for start in self.starts.get(first_start..).unwrap_or_default() {
+            let (slot, bit) = words.as_bytes().get(*start).map_or((0, 0), |byte| slot_and_bit(*byte));
+            if let Some(bits) = self.first_bytes.get_mut(slot) {
+                *bits |= bit;
+            }
+        }
+        let end = from + words.len();
+        self.ranges.push((from..end, first_start..self.starts.len()));
+        self.words.truncate(end);
+    }
+}
+
+/// Where the bit of `byte` stands in a set of bytes.
+fn slot_and_bit(byte: u8) -> (usize, u64) {
+    (usize::from(byte >> 6), 1 << (byte & 63))
+}
+
+/// Cuts one command line in one of the two ways.
+struct Cutter<'a> {
+    rest: &'a str,
+    heeds_quotes: bool,
+    pieces: &'a mut Pieces,
+    piece_start: usize,
+    word_start: usize,
+    /// Something has been read of a word, if only the quotes around nothing.
+    in_word: bool,
+    /// The next word is the target of a redirection.
+    skips_word: bool,
+    in_braces: bool,
+}
+
+impl<'a> Cutter<'a> {
+    fn new(command: &'a str, heeds_quotes: bool, pieces: &'a mut Pieces) -> Self {
+        let start = pieces.words.len();
+        Self {
+            rest: command,
+            heeds_quotes,
+            pieces,
+            piece_start: start,
+            word_start: start,
+            in_word: false,
+            skips_word: false,
+            in_braces: false,
+        }
+    }
+
+    fn run(mut self) {
+        while let Some(c) = self.next() {
+            self.step(c);
+        }
+        self.end_piece();
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let c = self.rest.chars().next()?;
+        self.rest = self.rest.get(c.len_utf8()..).unwrap_or_default();
+        Some(c)
+    }
+
+    fn skip(&mut self, prefix: char) -> bool {
+        let rest = self.rest.strip_prefix(prefix);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn step(&mut self, c: char) {
+        match c {
+            ' ' | '\t' | WORD_GAP => self.end_word(),
+            ';' | '|' | '\n' | '(' | ')' | '`' => self.end_piece(),
+            '&' if self.skip('>') => self.redirect(),
+            '&' => self.end_piece(),
+            '<' | '>' => self.redirect(),
+            '{' | '}' if !self.heeds_quotes => {
+                self.in_braces = c == '{';
+                self.end_piece();
+            }
+            ',' if self.in_braces => self.end_word(),
+            '\\' => self.backslash(),
+            '$' => self.dollar(),
+            '\'' | '"' if !self.heeds_quotes => {}
+            '\'' => self.single_quoted(),
+            '"' => self.double_quoted(),
+            _ => self.push(c),
+        }
+    }
+
+    fn push(&mut self, c: impl Into<Option<char>>) {
+        self.pieces.words.extend(c.into());
+        self.in_word = true;
+    }
+
+    fn backslash(&mut self) {
+        if self.skip('\n') || !self.heeds_quotes {
+            return;
+        }
+        let escaped = self.next();
+        self.push(escaped);
+    }
+
+    /// `$IFS` is a blank and `$'…'` a quotation; other variables stay as they are.
+    fn dollar(&mut self) {
+        if let Some(rest) = self.rest.strip_prefix("IFS") {
+            self.rest = rest;
+            self.end_word();
+        } else if let Some(rest) = self.rest.strip_prefix("{IFS") {
+            let modifier = rest.char_indices().take(LONGEST_MODIFIER).find(|(_, c)| *c == '}');
+            self.rest = modifier.and_then(|(at, _)| rest.get(at + 1..)).unwrap_or(rest);
+            self.end_word();
+        } else if self.heeds_quotes && self.skip('\'') {
+            self.ansi_quoted();
+        } else if !self.rest.starts_with(['\'', '"']) {
+            self.push('$');
+        }
+    }
+
+    fn single_quoted(&mut self) {
+        let (quoted, rest) = self.rest.split_once('\'').unwrap_or((self.rest, ""));
+        self.pieces.words.push_str(quoted);
+        self.in_word = true;
+        self.rest = rest;
+    }
+
+    fn double_quoted(&mut self) {
+        self.in_word = true;
+        while let Some(c) = self.next() {
+            match c {
+                '"' => return,
+                '\\' if self.skip('\n') => {}
+                '\\' if self.rest.starts_with(['$', '`', '"', '\\']) => {
+                    let escaped = self.next();
+                    self.pieces.words.extend(escaped);
+                }
+                _ => self.pieces.words.push(c),
+            }
+        }
+    }
+
+    /// The inside of `$'…'`, with the escapes that stand for one character.
+    fn ansi_quoted(&mut self) {
+        self.in_word = true;
+        while let Some(c) = self.next() {
+            match c {
+                '\'' => return,
+                '\\' => self.ansi_escape(),
+                _ => self.pieces.words.push(c),
+            }
+        }
+    }
+
+    fn ansi_escape(&mut self) {
+        let (introducer, radix, digits) = match self.rest.chars().next() {
+            Some('x') => (1, 16, 2),
+            Some('u') => (1, 16, 4),
+            Some('U') => (1, 16, 8),
+            Some('0'..='7') => (0, 8, 3),
+            _ => {
+                let escaped = self.next();
+                self.pieces.words.extend(escaped);
+                return;
+            }
+        };
+        let rest = self.rest.get(introducer..).unwrap_or_default();
+        let digits = rest.chars().take(digits).take_while(|c| c.is_digit(radix)).count();
+        let (number, rest) = rest.split_at_checked(digits).unwrap_or((rest, ""));
+        self.pieces.words.extend(u32::from_str_radix(number, radix).ok().and_then(char::from_u32));
+        self.rest = rest;
+    }
+
+    /// A redirection's operator has been met: neither the number before it nor its target is a word.
+    fn redirect(&mut self) {
+        let word = self.pieces.words.get(self.word_start..).unwrap_or_default();
+        if word.bytes().all(|byte| byte.is_ascii_digit()) {
+            self.pieces.words.truncate(self.word_start);
+            self.in_word = false;
+        }
+        self.end_word();
+        let operators = ["<<", "<-", "<", ">", "&", "|"];
+        let rest = operators.iter().find_map(|operator| self.rest.strip_prefix(operator));
+        self.rest = rest.unwrap_or(self.rest);
+        self.skips_word = true;
+    }
+
+    fn end_word(&mut self) {
+        if !std::mem::take(&mut self.in_word) {
+            return;
+        }
+        let words = &mut self.pieces.words;
+        if std::mem::take(&mut self.skips_word) {
+            words.truncate(self.word_start);
+        } else {
+            words.push(WORD_GAP);
+        }
+        self.word_start = words.len();
+    }
+
+    fn end_piece(&mut self) {
+        self.end_word();
+        self.skips_word = false;
+        self.pieces.close(self.piece_start);
+        self.piece_start = self.pieces.words.len();
+        self.word_start = self.piece_start;
+    }
+}
+
+/// What the words of a piece are looked through for.
+#[derive(Clone, Copy)]
+enum Seek {
+    /// The name of a command.
+    Command,
+    /// The command that a program runs, behind its options and `positionals` other arguments.
+    Inner { positionals: u8, behind_option: bool },
+    /// The options of `find` that run a command, if this is one.
+    Arguments,
+}
+
+/// Appends the offsets at which commands may begin.
+fn find_starts(words: &str, starts: &mut Vec<usize>) {
+    let mut seek = Seek::Command;
+    let mut in_find = false;
+    let mut behind_exec = false;
+    let mut offset = 0;
+    for word in words.split(WORD_GAP) {
+        let is_option = word.starts_with('-');
+        let may_be_command = match seek {
+            Seek::Command => !is_option && !wrapper::is_assignment(word),
+            Seek::Inner { .. } => !is_option && !wrapper::is_assignment(word),
+            Seek::Arguments => in_find && behind_exec,
+        };
+        if may_be_command {
+            starts.push(offset);
+            let name = wrapper::base_name(word);
+            if name.len() < word.len() {
+                starts.push(offset + word.len() - name.len());
+            }
+            in_find |= name == "find";
+            seek = behind_command(seek, word, name);
+        } else if let Seek::Inner { behind_option, .. } = &mut seek {
+            *behind_option = is_option;
+        }
+        behind_exec = wrapper::is_find_exec(word);
+        offset += word.len() + WORD_GAP.len_utf8();
+    }
+}
+
+/// What to look for behind a word that may be a command.
+fn behind_command(seek: Seek, word: &str, name: &str) -> Seek {
+    if matches!(seek, Seek::Command) && wrapper::opens_command(word) {
+        return Seek::Command;
+    }
+    if let Some(positionals) = wrapper::positionals(name) {
+        return Seek::Inner { positionals, behind_option: false };
+    }
+    match seek {
+        Seek::Inner { positionals, behind_option: true } => Seek::Inner { positionals, behind_option: false },
+        Seek::Inner { positionals: left @ 1.., .. } => {
+            Seek::Inner { positionals: left - 1, behind_option: false }
+        }
+        Seek::Inner { .. } if word.starts_with(|c: char| c.is_ascii_digit()) => seek,
+        _ => Seek::Arguments,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every text at which a command may begin.
+    fn commands(command: &str) -> Vec<String> {
+        let pieces = Pieces::cut(command);
+        let mut found: Vec<String> = pieces
+            .iter()
+            .flat_map(|piece| {
+                piece.starts.iter().map(move |&start| piece.words[start..].replace(WORD_GAP, " "))
+            })
+            .collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    #[test]
+    fn commands_are_found_behind_whatever_runs_them() {
+        for command in [
+            "rm x",
+            "true && rm x",
+            "a\nrm x",
+            "/bin/rm x",
+            "r''m x",
+            "r\\m x",
+            "\"rm\" x",
+            "$'\\x72m' x",
+            "$'\\162m' x",
+            "rm${IFS}x",
+            "rm$IFS'x'",
+            "{rm,x}",
+            ">f rm x",
+            "2>&1 rm x",
+            "rm >f x",
+            "A=1 B+=2 rm x",
+            "sudo -u root rm x",
+            "sudo env A=1 nice -n 10 timeout -k 5 10 rm x",
+            "xargs -n 1 -P 4 rm x",
+            "find . -name y -exec rm x",
+            "sudo find . -exec env rm x",
+            "sh -c 'rm x'",
+            "bash -lc \"cd y; rm x\"",
+            "echo \"$(rm x)\"",
+            "echo `rm x`",
+            "if true; then rm x; fi",
+            "{ rm x; }",
+            "(rm x)",
+            "! rm x",
+            "a<&-&rm x",
+            "cat <<EOF\nit's\nEOF\nrm x",
+            "ls # it's\nrm x",
+            "eval rm x",
+        ] {
+            assert!(commands(command).contains(&"rm x".to_owned()), "{command}: {:?}", commands(command));
+        }
+    }
+
+    #[test]
+    fn arguments_are_not_commands() {
+        for command in
+            ["echo rm x", "grep -r 'rm x' .", "git commit -m 'rm x'", "cat >rm x", "find . -name rm x"]
+        {
+            assert!(!commands(command).contains(&"rm x".to_owned()), "{command}: {:?}", commands(command));
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Whether a rule concerns or covers what a call would touch.
+
+use super::Rule;
+use super::call::{Call, Target, quote};
+use super::command_pattern::Coverage;
+use super::rule::Pattern;
+use crate::PathAccess;
+
+impl Rule {
+    /// Which part of `target` this rule concerns as a deny or ask rule, in words that follow its name.
+    ///
+    /// Matches generously: paths as requested and as resolved, every piece of a command, and any
+    /// tool that declares the access.
+    pub(super) fn concerns(&self, call: &Call<'_>, target: &Target<'_>) -> Option<String> {
+        let tool = &*call.spec.name;
+        let Some(pattern) = &self.pattern else {
+            return self.names(tool).then(|| format!("covers every call of `{tool}`"));
+        };
+        match (pattern, target) {
+            (Pattern::Path(pattern), Target::Path(path)) => {
+                let applies = match path.kind {
+                    _ if self.tool.is("Read") => true,
+                    PathAccess::Write if self.tool.is("Edit") => true,
+                    _ => self.tool.matches(tool),
+                };
+                let name = path.names().find(|name| applies && pattern.concerns(name, &call.places))?;
+                let shown = if *name == *path.text { path.describe() } else { format!("`{}`", quote(name)) };
+                Some(format!("matches {shown}"))
+            }
+            (Pattern::Command(pattern), Target::Command(command)) if self.tool.matches(tool) => {
+                let part = pattern.concerns(command.text, command.pieces())?;
+                Some(format!("matches `{}` in the command", quote(part)))
+            }
+            (Pattern::Domain(pattern), Target::Host(host)) if pattern.matches(host) => {
+                Some(format!("matches {}", target.describe(tool)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the rule is about the tool `name`, but nobody knows what its pattern means.
+    pub(super) fn is_unclear_about(&self, name: &str) -> bool {
+        self.pattern == Some(Pattern::Opaque) && self.tool.matches(name)
+    }
+
+    /// Whether this rule, as an allow rule, covers `target`. Matches strictly: the resolved path,
+    /// one simple command, and only the tools it is written for.
+    pub(super) fn covers(&self, call: &Call<'_>, target: &Target<'_>) -> Coverage {
+        let tool = &*call.spec.name;
+        let Some(pattern) = &self.pattern else {
+            return if self.names(tool) { Coverage::Covered } else { Coverage::Uncovered };
+        };
+        let covered = match (pattern, target) {
+            (Pattern::Path(pattern), Target::Path(path)) => {
+                let reads =
+                    path.kind != PathAccess::Write && self.tool.is("Read") && matches!(tool, "Grep" | "Glob");
+                (self.names(tool) || reads) && path.settled && pattern.covers(&path.text, &call.places)
+            }
+            (Pattern::Command(pattern), Target::Command(command)) if self.tool.matches(tool) => {
+                return command.simple().map_or(Coverage::Uncovered, |simple| pattern.covers(simple));
+            }
+            (Pattern::Domain(pattern), Target::Host(host)) => {
+                self.tool.matches(tool) && pattern.matches(host)
+            }
+            _ => false,
+        };
+        if covered { Coverage::Covered } else { Coverage::Uncovered }
+    }
+
+    /// Whether the rule is about the tool `name`; rules for Edit are about Write too.
+    fn names(&self, name: &str) -> bool {
+        self.tool.matches(name) || (name == "Write" && self.tool.is("Edit"))
+    }
+}

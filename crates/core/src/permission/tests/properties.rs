@@ -1,0 +1,143 @@
+use proptest::collection;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::*;
+
+/// Command lines out of everything that means something to a shell.
+fn command_line() -> impl Strategy<Value = String> {
+    let parts = vec![
+        "git", "status", "rm", "x", " ", " ", " ", "'", "\"", "\\", ";", "&", "|", "<", ">", "(", ")", "{",
+        "}", "$", "`", "#", "\n", "=", "*", "?", "[", "~", "!", "-c", "env", "sh", "/", ",", ":", "ä", "\t",
+        "A=1 ", "'a b'", "\"c d\"",
+    ];
+    collection::vec(select(parts), 0..14).prop_map(|parts| parts.concat())
+}
+
+/// Command lines that are mostly simple.
+fn simple_command_line() -> impl Strategy<Value = String> {
+    let words = vec![
+        "git", "env", "a\\ b", "'c;d'", "\"e f\"", "*.rs", "~/x", "-n", "''", "it\\'s", "[", "k=v", "\\*",
+        "'\n'", "(", "ß",
+    ];
+    collection::vec(select(words), 1..6).prop_map(|words| words.join(" "))
+}
+
+fn file_path() -> impl Strategy<Value = String> {
+    let names = vec![
+        "app", "src", "a b", "x ", "*", "[a]", "{b,c}", "(d)", "e\\f", "~", "!g", "ü", "\n", "..x", "\\ ",
+    ];
+    let roots = vec!["/work/app", "/work/lib", "/etc", ""];
+    (select(roots), collection::vec(select(names), 0..4))
+        .prop_map(|(root, names)| names.iter().fold(root.to_owned(), |path, name| format!("{path}/{name}")))
+        .prop_filter("a path", |path| !path.is_empty())
+}
+
+/// A reading of quotes by other means than the lexer's: the characters that no quote protects.
+fn unprotected(text: &str) -> String {
+    let mut bare = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['\\', '\'', '"']) {
+        bare.push_str(&rest[..at]);
+        let (quote, behind) = (rest.as_bytes()[at], &rest[at + 1..]);
+        let length = match quote {
+            b'\\' => behind.chars().next().map_or(0, char::len_utf8),
+            b'\'' => behind.find('\'').map_or(behind.len(), |end| end + 1),
+            _ => {
+                let pieces = behind.split_inclusive('"');
+                let mut length = 0;
+                for piece in pieces {
+                    length += piece.len();
+                    let inside = piece.strip_suffix('"').unwrap_or(piece);
+                    // What expands within double quotes is as good as unquoted.
+                    bare.extend(
+                        inside.replace("\\$", "").replace("\\`", "").chars().filter(|c| "$`".contains(*c)),
+                    );
+                    if (inside.len() - inside.trim_end_matches('\\').len()).is_multiple_of(2) {
+                        break;
+                    }
+                }
+                length
+            }
+        };
+        rest = &behind[length..];
+    }
+    bare + rest
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn a_covered_command_has_no_unprotected_separator(text in command_line()) {
+        for rule in ["Bash(git *)", "Bash(git status)", "Bash(* *)"] {
+            if allows(rule, &text) {
+                let bare = unprotected(&text);
+                prop_assert!(!bare.trim().contains([';', '&', '|', '<', '>', '(', ')', '{', '}', '$', '`', '\n']), "{}", bare);
+                prop_assert!(rule == "Bash(* *)" || !bare.trim_start().starts_with(['A', 'e', '/']));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_denied_stays_denied_between_anything(before in "[a-z ;&|(){}`!=*?~,-]{0,12}", after in command_line()) {
+        let text = format!("{before}\nrm x\n{after}");
+        prop_assert!(denies("Bash(rm *)", &text), "{}", text);
+    }
+
+    #[test]
+    fn a_deny_rule_finds_everything_its_allow_twin_covers(text in simple_command_line()) {
+        for rule in ["Bash(git *)", "Bash(git * ß)", "Bash(* -n *)", "Bash(git \"*\" k=v)"] {
+            prop_assert!(!allows(rule, &text) || denies(rule, &text), "{} {}", rule, text);
+        }
+    }
+
+    #[test]
+    fn a_suggested_command_rule_suffices(text in simple_command_line(), other in simple_command_line()) {
+        let verdict = policy(PermissionMode::Default, &[], &[], &[]).bash(&text);
+        let simple = super::super::command::SimpleCommand::parse(&text);
+        prop_assert_eq!(verdict.allow_rule.is_some(), simple.is_ok(), "{}", text);
+        if let Some(rule) = verdict.allow_rule {
+            prop_assert!(allows(&rule, &text), "{} {}", rule, text);
+            let same = super::super::command::SimpleCommand::parse(&other).is_ok_and(|other| {
+                let plain = |text: &str| text.replace('\u{FDD0}', "*");
+                simple.is_ok_and(|simple| plain(&simple.words) == plain(&other.words))
+            });
+            prop_assert!(same || !allows(&rule, &other), "{} {}", rule, other);
+        }
+    }
+
+    #[test]
+    fn a_suggested_path_rule_suffices(text in file_path(), other in file_path(), name in select(&["Read", "Glob", "Edit", "Write"][..])) {
+        let verdict = policy(PermissionMode::Plan, &[], &[], &[]).on_path(name, &text);
+        prop_assert_eq!(verdict.allow_rule.is_none(), verdict.decision == Decision::Allow);
+        if let Some(rule) = verdict.allow_rule {
+            let policy = policy(PermissionMode::Plan, &[], &[], &[&rule]);
+            prop_assert_eq!(policy.on_path(name, &text).rule, Some(rule.clone()));
+            let below = std::path::Path::new(&other).starts_with(&text);
+            prop_assert_eq!(policy.on_path(name, &other).rule.is_some(), below, "{} {}", rule, other);
+        }
+    }
+
+    #[test]
+    fn wildcards_agree_with_another_matcher(pattern in "(/([ab?]|[ab]?[*][ab]?|[*][*]|[ab]{2}|[*]a[*])){1,5}", path in "(/[ab]{1,3}){1,5}") {
+        let reference = globset::GlobBuilder::new(&pattern).literal_separator(true).build().unwrap().compile_matcher();
+        let names_folder = !pattern.rsplit('/').next().unwrap_or_default().contains(['*', '?']);
+        let mut ancestors = std::path::Path::new(&path).ancestors().take(if names_folder { usize::MAX } else { 1 });
+        let is_the_folder = pattern.ends_with("/**") && reference.is_match(format!("{path}/x"));
+        let expected = is_the_folder || ancestors.any(|ancestor| reference.is_match(ancestor));
+        let rule = format!("Read({pattern})");
+        let verdict = policy(PermissionMode::Plan, &[], &[], &[&rule]).on_path("Read", &format!("/work/app{path}"));
+        prop_assert_eq!(verdict.rule.is_some(), expected, "{} {}", pattern, path);
+    }
+
+    #[test]
+    fn nothing_a_rule_can_say_makes_it_panic(name in select(&["Bash", "Read", "WebFetch", "X"][..]), text in ".{0,20}", call in command_line()) {
+        if let Ok(rule) = format!("{name}({text})").parse::<Rule>() {
+            let rules = RuleSet { deny: vec![rule.clone()], ask: vec![], allow: vec![rule] };
+            let policy = PermissionPolicy { rules, ..policy(PermissionMode::Default, &[], &[], &[]) };
+            policy.bash(&call);
+            policy.on_path("Read", &call);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+use super::*;
+
+fn default_mode(deny: &[&str], ask: &[&str], allow: &[&str]) -> PermissionPolicy {
+    policy(PermissionMode::Default, deny, ask, allow)
+}
+
+#[test]
+fn verdicts_name_the_rule_its_origin_and_the_part_it_matched() {
+    let policy = default_mode(&["Bash(rm *)"], &["Read(*.pem)"], &["Bash(git *)"]);
+    assert_eq!(
+        policy.bash("cd x && sudo rm -rf y"),
+        Verdict {
+            decision: Decision::Deny,
+            reason: "The deny rule `Bash(rm *)` (user settings) matches `sudo rm -rf y` in the command."
+                .into(),
+            rule: Some("Bash(rm *)".into()),
+            allow_rule: None,
+        }
+    );
+    assert_eq!(
+        policy.on_path("Read", "/work/app/key.pem").reason,
+        "The ask rule `Read(*.pem)` (user settings) matches `/work/app/key.pem`, so a person must agree."
+    );
+    assert_eq!(
+        policy.bash("git  status"),
+        Verdict {
+            decision: Decision::Allow,
+            reason: "The allow rule `Bash(git *)` (user settings) covers `git  status`.".into(),
+            rule: Some("Bash(git *)".into()),
+            allow_rule: None,
+        }
+    );
+}
+
+#[test]
+fn what_is_not_covered_is_said_with_the_rule_that_would_cover_it() {
+    let policy = default_mode(&[], &[], &["Bash(git *)", "Bash(env *)"]);
+    for (text, reason, allow_rule) in [
+        (
+            "cargo  test",
+            "In default mode Bash needs consent, and no allow rule covers `cargo  test`.",
+            Some("Bash(cargo test)"),
+        ),
+        (
+            "git status; rm y",
+            "In default mode Bash needs consent, and allow rules cover simple commands only, but `;` at character 11 \
+             joins commands: run its parts as separate calls.",
+            None,
+        ),
+        (
+            "git status\nrm y",
+            "In default mode Bash needs consent, and allow rules cover simple commands only, but the line break at \
+             character 11 separates commands: run its parts as separate calls.",
+            None,
+        ),
+        (
+            "env ls",
+            "In default mode Bash needs consent, and `Bash(env *)` (user settings) does not cover it: `env` runs the \
+             command in its arguments, so only a rule without `*` does.",
+            Some("Bash(env ls)"),
+        ),
+        (
+            "",
+            "In default mode Bash needs consent, and allow rules cover simple commands only, but the command is empty: \
+             name a program.",
+            None,
+        ),
+    ] {
+        let verdict = policy.bash(text);
+        assert_eq!(
+            (verdict.reason.as_str(), verdict.allow_rule.as_deref()),
+            (reason, allow_rule),
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
+fn suggestions_are_as_narrow_as_the_call() {
+    let policy = policy(PermissionMode::Plan, &[], &[], &[]);
+    for (name, access, expected) in [
+        ("Read", path("Read", "/etc/passwd"), "Read(//etc/passwd)"),
+        ("Read", path("Read", "/"), "Read(//)"),
+        ("Glob", path("Glob", "/work/application"), "Glob(//work/application)"),
+        ("Write", path("Write", "/work/app/src/a b (1).rs"), "Edit(/src/a b \\(1\\).rs)"),
+        ("Edit", path("Edit", "/work/lib/x{y}*"), "Edit(//work/lib/x\\{y\\}\\*)"),
+        ("WebFetch", host("docs.rs"), "WebFetch(domain:docs.rs)"),
+        ("Bash", command("git commit -m \"it's (a) *\""), "Bash(git commit -m 'it'\\''s (a) *')"),
+        ("Bash", command("ls *.rs a=b"), "Bash(ls \\*.rs a=b)"),
+        ("mcp__a__b", path("Write", "/etc/x"), "mcp__a__b"),
+    ] {
+        let verdict = policy.evaluate(&tool(name), &[access]);
+        assert_eq!(verdict.allow_rule.as_deref(), Some(expected), "{}", verdict.reason);
+    }
+}
+
+#[test]
+fn reasons_stay_short_and_on_one_line() {
+    let policy = default_mode(&["Bash(rm *)"], &[], &[]);
+    for text in
+        [format!("rm {}", "x\u{1b}[2J".repeat(1000)), format!("echo 'a\n\u{202E}{}'", "ä".repeat(1000))]
+    {
+        let reason = policy.bash(&text).reason;
+        assert!(reason.chars().count() < 300 && !reason.contains(['\n', '\u{1b}', '\u{202E}']), "{reason}");
+    }
+}

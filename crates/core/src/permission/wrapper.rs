@@ -1,0 +1,197 @@
+//! Programs that run other programs.
+
+use super::command::unquoted;
+
+/// Programs whose arguments name a program to run, with the number of arguments before its name
+/// (options not counted).
+const WRAPPERS: &[(&str, u8)] = &[
+    (".", 0),
+    ("ash", 0),
+    ("bash", 0),
+    ("builtin", 0),
+    ("busybox", 0),
+    ("caffeinate", 0),
+    ("chroot", 1),
+    ("chrt", 1),
+    ("command", 0),
+    ("coproc", 0),
+    ("dash", 0),
+    ("doas", 0),
+    ("env", 0),
+    ("eval", 0),
+    ("exec", 0),
+    ("fakeroot", 0),
+    ("fish", 0),
+    ("flock", 1),
+    ("ionice", 0),
+    ("ksh", 0),
+    ("ltrace", 0),
+    ("nice", 0),
+    ("nohup", 0),
+    ("nsenter", 0),
+    ("parallel", 0),
+    ("script", 1),
+    ("setsid", 0),
+    ("sh", 0),
+    ("source", 0),
+    ("ssh", 1),
+    ("stdbuf", 0),
+    ("strace", 0),
+    ("su", 1),
+    ("sudo", 0),
+    ("systemd-run", 0),
+    ("taskset", 1),
+    ("time", 0),
+    ("timeout", 1),
+    ("trap", 0),
+    ("unbuffer", 0),
+    ("unshare", 0),
+    ("watch", 0),
+    ("xargs", 0),
+    ("zsh", 0),
+];
+
+/// Shells, which run the script named by their first argument.
+const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
+
+/// Interpreters that run a program given in an argument.
+const INTERPRETERS: &[&str] =
+    &["bun", "deno", "lua", "node", "nodejs", "osascript", "perl", "php", "python", "ruby"];
+
+/// Commands of the shell that read a variable's name from an argument, and expand what they find in
+/// its subscript: `printf -v 'a[$(rm x)]'`.
+const SUBSCRIPT_READERS: &[&str] = &[
+    "[",
+    "declare",
+    "export",
+    "let",
+    "local",
+    "mapfile",
+    "printf",
+    "read",
+    "readarray",
+    "readonly",
+    "test",
+    "typeset",
+    "unset",
+    "wait",
+];
+
+/// Words of the shell's grammar behind which a command begins.
+const OPENERS: &[&str] =
+    &["!", "{", "coproc", "do", "elif", "else", "function", "if", "then", "time", "until", "while"];
+
+/// The last name of a path to a program.
+pub(super) fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// The number of arguments that stand before the inner program's name, when `program` wraps one.
+pub(super) fn positionals(program: &str) -> Option<u8> {
+    let name = base_name(program);
+    WRAPPERS.binary_search_by_key(&name, |(wrapper, _)| wrapper).ok().and_then(|at| Some(WRAPPERS.get(at)?.1))
+}
+
+/// Whether a command begins behind the word `word`.
+pub(super) fn opens_command(word: &str) -> bool {
+    OPENERS.contains(&word)
+}
+
+/// Whether `word` is an option of `find` behind which a command stands.
+pub(super) fn is_find_exec(word: &str) -> bool {
+    matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir")
+}
+
+/// Whether `word` sets a variable: `NAME=…`, `NAME+=…`, `NAME[…]=…`.
+pub(super) fn is_assignment(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else { return false };
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let name = name.split('[').next().unwrap_or(name);
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Why a rule with wildcards does not cover this command: it may run anything. `fixed` is the
+/// number of words that the rule gives literally.
+pub(super) fn runs_anything<'a>(
+    mut words: impl Iterator<Item = &'a str> + Clone,
+    fixed: usize,
+) -> Option<String> {
+    let program = words.next()?;
+    let name = match base_name(program) {
+        bracket if bracket.chars().eq([unquoted('[')]) => "[",
+        name => name,
+    };
+    let mut words = words.peekable();
+    if SHELLS.contains(&name) && fixed >= 2 && words.peek().is_some_and(|w| !w.starts_with(['-', '+'])) {
+        return None;
+    }
+    if positionals(name).is_some() {
+        return Some(format!("`{name}` runs the command in its arguments"));
+    }
+    if name == "find" {
+        let runs = |word: &&str| is_find_exec(word) || *word == "-delete" || word.starts_with("-fprint");
+        let option = words.find(|word| runs(word) || *word == "-fls")?;
+        return Some(format!("`find {option}` changes or runs something"));
+    }
+    if SUBSCRIPT_READERS.contains(&name) && words.clone().any(|word| word.contains(['$', '`'])) {
+        return Some(format!("`{name}` may expand the `$` in its arguments"));
+    }
+    let family = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if INTERPRETERS.contains(&family) {
+        let option = inline_code_option(words)?;
+        return Some(format!("`{name} {option}` runs the program in its arguments"));
+    }
+    None
+}
+
+/// The option of an interpreter that is followed by program text, looked for up to the script's name.
+fn inline_code_option<'a>(words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let mut may_be_value = false;
+    for word in words {
+        if is_inline_code(word) {
+            return Some(word);
+        }
+        if word == "-m" || !(word.starts_with('-') || may_be_value) {
+            return None;
+        }
+        may_be_value = word.starts_with('-') && word.len() == 2;
+    }
+    None
+}
+
+/// Whether a word is an option that takes program text, alone or in a cluster, or deno's `eval`.
+fn is_inline_code(word: &str) -> bool {
+    if let Some(long) = word.strip_prefix("--") {
+        return ["eval", "print", "command", "run", "require", "import"]
+            .iter()
+            .any(|name| long.starts_with(name));
+    }
+    word == "eval" || (word.starts_with('-') && word.contains(['c', 'e', 'E', 'p', 'r']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted() {
+        assert!(WRAPPERS.is_sorted_by_key(|(name, _)| *name));
+        assert_eq!(positionals("/usr/bin/timeout"), Some(1));
+        assert_eq!(positionals("times"), None);
+    }
+
+    #[test]
+    fn only_what_runs_anything_is_held_back() {
+        let check = |command: &str, fixed| runs_anything(command.split(' '), fixed).is_some();
+        assert!(check("env git status", 1) && check("/usr/bin/sudo -u x ls", 3));
+        assert!(check("bash -c x", 2) && check("bash", 1) && !check("bash run.sh -c", 2));
+        assert!(check("python3.12 -c x", 1) && check("perl -ne x", 1) && check("node --eval=x", 1));
+        assert!(check("python -W error -c x", 1) && check("deno eval x", 1));
+        assert!(!check("python3 run.py -c", 1) && !check("python -m pytest -c x", 1));
+        assert!(check("find . -exec rm x", 1) && check("find . -delete", 1) && !check("find . -name x", 1));
+        assert!(is_assignment("A=1") && is_assignment("_a+=1") && is_assignment("a[0]=x"));
+        assert!(!is_assignment("1=2") && !is_assignment("--a=b") && !is_assignment("=x"));
+    }
+}

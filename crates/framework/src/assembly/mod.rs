@@ -1,0 +1,258 @@
+//! From settings to a session: tools, rules, prompt, limits and store put together.
+//!
+//! [`SessionBlueprint`] is what the host knows, [`Assembly`] what a session is made of. A host may
+//! change the [`Assembly::options`] before it opens sessions with them, for example to add tools or to
+//! say who answers permission questions.
+
+mod error;
+mod folders;
+mod permissions;
+mod redaction;
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use robota_core::{Ambient, DynTool, ModelInfo, ModelTable, Provider, SessionId};
+use robota_session::{FileStore, NullStore, Session, SessionOptions, SessionStore};
+use robota_tools::process::child_environment;
+use robota_tools::{BraveSearch, SearchBackend, ToolOptions, Workspace, builtin_tools};
+use secrecy::{ExposeSecret, SecretString};
+
+pub use error::AssemblyError;
+pub use permissions::PermissionOverrides;
+
+use crate::context::ContextFiles;
+use crate::prompt::{PromptParts, PromptSection};
+use crate::settings::Settings;
+use crate::{Environment, ProjectPaths, ResolvedProvider, Variable};
+
+/// Most output tokens of one answer when no profile sets them, whatever the model can do: some services
+/// refuse a request whose input and output limit together exceed the window, and this much leaves
+/// 84 % of a window of 200,000 tokens to the input.
+const MAX_OUTPUT_TOKENS: u32 = 32_000;
+
+/// Everything a session is planned from.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct SessionBlueprint {
+    /// Project, working directory and state folder.
+    pub paths: ProjectPaths,
+    /// Settings of the user and the project.
+    pub settings: Settings,
+    /// The host's environment; commands run in it without its credentials.
+    pub environment: Environment,
+    /// The model, and the limits its profile sets.
+    pub model: ResolvedProvider,
+    /// The provider constructed from `model`.
+    pub provider: Arc<dyn Provider>,
+    /// What flags say about permissions.
+    pub permissions: PermissionOverrides,
+    /// What flags say about the system prompt.
+    pub prompt: PromptOverrides,
+    /// Most model calls in one turn; 0 for no limit.
+    pub max_turns: u32,
+    /// Name of the session, for people.
+    pub name: Option<String>,
+    /// Id of a new session; a fresh one when `None`.
+    pub session_id: Option<SessionId>,
+    /// Whether sessions are kept on disk.
+    pub persistent: bool,
+    /// Time and ids.
+    pub ambient: Ambient,
+}
+
+/// What a host says about the system prompt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "plain data, built with `..Default::default()`")]
+pub struct PromptOverrides {
+    /// Stands in the place of the built-in prompt, facts about the session and instruction files.
+    pub replacement: Option<String>,
+    /// Follows the prompt, built-in or replaced.
+    pub appendix: Option<String>,
+    /// Further sections of the built-in prompt.
+    pub sections: Vec<PromptSection>,
+}
+
+impl SessionBlueprint {
+    /// A persistent session of `model` in the project of `paths`, without overrides and limits.
+    #[must_use]
+    pub fn new(
+        paths: ProjectPaths,
+        settings: Settings,
+        environment: Environment,
+        model: ResolvedProvider,
+        provider: Arc<dyn Provider>,
+    ) -> Self {
+        Self {
+            paths,
+            settings,
+            environment,
+            model,
+            provider,
+            permissions: PermissionOverrides::default(),
+            prompt: PromptOverrides::default(),
+            max_turns: 0,
+            name: None,
+            session_id: None,
+            persistent: true,
+            ambient: Ambient::default(),
+        }
+    }
+
+    /// Puts the session's parts together. Reads instruction files; opens and writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// When a flag or variable holds a rule, mode or folder that cannot be used.
+    pub fn assemble(&self) -> Result<Assembly, AssemblyError> {
+        let mut notices = Vec::new();
+        let folders = folders::additional(self, &mut notices)?;
+        let permissions = permissions::policy(self, &folders)?;
+        let mut tools = self.tools(&folders);
+        permissions::check_names(&self.permissions, &tools, &mut notices);
+        permissions::take_away(&mut tools, &permissions.rules.deny);
+
+        let context = ContextFiles::load(&self.paths, self.settings.trusted);
+        notices.extend(context.notices.iter().cloned());
+        let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+        let system_prompt = PromptParts {
+            tools: &names,
+            cwd: self.paths.cwd.clone(),
+            root: self.paths.root.clone(),
+            additional_directories: &folders,
+            platform: std::env::consts::OS,
+            now: self.ambient.now(),
+            mode: permissions.mode,
+            language: self.settings.language.as_deref(),
+            context: Some(&context),
+            trusted: self.settings.trusted,
+            sections: self.prompt.sections.clone(),
+            replacement: self.prompt.replacement.as_deref(),
+            appendix: self.prompt.appendix.as_deref(),
+        }
+        .render();
+
+        let mut options =
+            SessionOptions::new(Arc::clone(&self.provider), self.model.model.as_str(), &self.paths.cwd);
+        options.system_prompt = system_prompt.into();
+        options.tools = tools;
+        options.permissions = permissions;
+        options.name.clone_from(&self.name);
+        options.session_id.clone_from(&self.session_id);
+        options.max_turns = self.max_turns;
+        let info = ModelTable::builtin().lookup(&self.model.model);
+        options.context_window = info.context_window;
+        options.max_output_tokens = self.model.max_output_tokens.or_else(|| output_limit(&info));
+        options.store = self.store();
+        options.ambient = self.ambient.clone();
+        options.line_filter = redaction::filter(&self.secrets());
+        Ok(Assembly { options, notices })
+    }
+
+    /// The built-in tools. Relative paths and commands start in the working directory, wherever in
+    /// the project it is.
+    fn tools(&self, folders: &[PathBuf]) -> Vec<Arc<dyn DynTool>> {
+        let others = std::iter::once(self.paths.root.clone()).chain(folders.iter().cloned());
+        let workspace = Workspace::new(&self.paths.cwd, others, self.paths.home.clone());
+        let mut secrets = self.secrets();
+        secrets.retain(redaction::is_telling);
+        let is_secret = |value: &OsStr| {
+            secrets.iter().any(|secret| value.to_str().map(str::trim) == Some(secret.expose_secret()))
+        };
+        let environment = self.environment.pairs().filter(|(_, value)| !is_secret(value));
+        let mut options = ToolOptions::new(workspace, child_environment(environment));
+        options.search = self.search();
+        builtin_tools(options)
+    }
+
+    fn search(&self) -> Option<Arc<dyn SearchBackend>> {
+        let key = self.environment.get(Variable::BRAVE_API_KEY)?;
+        Some(Arc::new(BraveSearch::new(SecretString::from(key))))
+    }
+
+    fn store(&self) -> Arc<dyn SessionStore> {
+        if self.persistent {
+            Arc::new(FileStore::with_clock(&self.paths.state_dir, Arc::clone(&self.ambient.clock)))
+        } else {
+            Arc::new(NullStore)
+        }
+    }
+
+    /// Every value that came from a credential source: what children and logs must not see.
+    fn secrets(&self) -> Vec<SecretString> {
+        let of_model = self.model.credential.as_ref().map(|credential| credential.secret().clone());
+        let profiles = self.settings.providers.values().chain(&self.settings.legacy_provider);
+        let of_profiles = profiles.filter_map(|profile| {
+            let key = profile.api_key.as_ref()?;
+            match key.expose_secret().strip_prefix("$ENV:") {
+                Some(name) => self.environment.lookup(name).map(SecretString::from),
+                None => Some(key.clone()),
+            }
+        });
+        let of_environment = [
+            Variable::ANTHROPIC_API_KEY,
+            Variable::ANTHROPIC_AUTH_TOKEN,
+            Variable::OPENAI_API_KEY,
+            Variable::BRAVE_API_KEY,
+        ];
+        let of_environment = of_environment.into_iter().filter_map(|variable| self.environment.get(variable));
+        of_model.into_iter().chain(of_profiles).chain(of_environment.map(SecretString::from)).collect()
+    }
+}
+
+/// The output limit of a model that the table knows; what others can do is for the provider to guess.
+fn output_limit(info: &ModelInfo) -> Option<u32> {
+    let limit = u32::try_from(info.max_output_tokens).unwrap_or(u32::MAX);
+    info.known.then_some(limit.min(MAX_OUTPUT_TOKENS))
+}
+
+/// The parts of a session, ready to be opened any number of times.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Assembly {
+    /// What sessions are made of.
+    pub options: SessionOptions,
+    /// What was cut, passed over or has no effect: one sentence each, for a person.
+    pub notices: Vec<String>,
+}
+
+impl Assembly {
+    /// Makes a new session.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::create`].
+    pub async fn create(&self) -> Result<Session, robota_session::Error> {
+        Session::create(self.options.clone()).await
+    }
+
+    /// Goes on with the session that `query` names: by id, by the beginning of its id, or by name.
+    ///
+    /// # Errors
+    ///
+    /// As the store's `find` and [`Session::resume`].
+    pub async fn resume(&self, query: &str) -> Result<Session, robota_session::Error> {
+        let head = self.options.store.find(query).await?;
+        Session::resume(self.options.clone(), &head.id).await
+    }
+
+    /// Makes a session that begins with a copy of the one that `query` names.
+    ///
+    /// # Errors
+    ///
+    /// As the store's `find` and [`Session::fork`].
+    pub async fn fork(&self, query: &str) -> Result<Session, robota_session::Error> {
+        let head = self.options.store.find(query).await?;
+        Session::fork(self.options.clone(), &head.id).await
+    }
+
+    /// Id of the session of this working directory in which something happened last.
+    ///
+    /// # Errors
+    ///
+    /// [`Storage`](robota_session::ErrorKind::Storage) when the sessions cannot be listed.
+    pub async fn latest(&self) -> Result<Option<SessionId>, robota_session::Error> {
+        Ok(self.options.store.latest_for(&self.options.cwd).await?.map(|head| head.id))
+    }
+}

@@ -1,0 +1,10 @@
+//! The tests of `robota-framework` that need files.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
+
+mod assembly;
+mod context;
+mod prompt;
+mod provider;
+mod settings;
+mod workspace;

@@ -1,0 +1,157 @@
+//! One message as Anthropic content blocks.
+
+use robota_core::{Body, Message, MessageState, Part, Reasoning, ToolCall};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::{carried, json, phrasing};
+
+/// Id of the provider, and mark of the thinking blocks it may be sent.
+pub(super) const PROVIDER_ID: &str = "anthropic";
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text { text: &'a str },
+    Image { source: Source<'a> },
+    Thinking { thinking: &'a str, signature: &'a str },
+    RedactedThinking { data: &'a str },
+    ToolUse { id: &'a str, name: &'a str, input: &'a RawValue },
+    ToolResult(ToolResult<'a>),
+}
+
+#[derive(Serialize)]
+struct ToolResult<'a> {
+    tool_use_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<ResultContent<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_error: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ResultContent<'a> {
+    Text(&'a str),
+    Blocks(&'a RawValue),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Source<'a> {
+    Base64 { media_type: &'a str, data: &'a str },
+    Url { url: &'a str },
+}
+
+/// Whether the message has anything to send; a message without blocks is left out.
+pub(super) fn has_blocks(message: &Message) -> bool {
+    match &message.body {
+        Body::Tool { .. } => true,
+        Body::System { content } => !phrasing::is_blank(content),
+        Body::User { content, parts, .. } => !phrasing::is_blank(content) || !parts.is_empty(),
+        Body::Assistant { content, parts, tool_calls, .. } => {
+            message.state == MessageState::Interrupted
+                || !phrasing::is_blank(content.as_deref().unwrap_or_default())
+                || !parts.is_empty()
+                || !tool_calls.is_empty()
+        }
+    }
+}
+
+/// The content blocks of the message as JSON objects with commas between them.
+pub(super) fn encode(message: &Message) -> Vec<u8> {
+    let mut blocks = Blocks(Vec::with_capacity(json::room_for(message)));
+    match &message.body {
+        Body::User { content, parts, name } => {
+            blocks.parts(parts);
+            blocks.text(&phrasing::spoken(name.as_deref(), content));
+        }
+        Body::System { content } => blocks.text(&phrasing::reminder(content)),
+        Body::Assistant { content, parts, tool_calls, reasoning } => {
+            blocks.reasoning(reasoning);
+            blocks.text(&phrasing::answered(content.as_deref(), message.state));
+            blocks.parts(parts);
+            blocks.tool_calls(tool_calls);
+        }
+        Body::Tool { content, tool_call_id, is_error, parts, .. } => {
+            blocks.tool_result(content, tool_call_id, *is_error, parts);
+        }
+    }
+    blocks.0
+}
+
+struct Blocks(Vec<u8>);
+
+impl Blocks {
+    fn push(&mut self, block: &Block<'_>) {
+        if !self.0.is_empty() {
+            self.0.push(b',');
+        }
+        json::push(&mut self.0, block);
+    }
+
+    fn text(&mut self, text: &str) {
+        if !phrasing::is_blank(text) {
+            self.push(&Block::Text { text });
+        }
+    }
+
+    fn parts(&mut self, parts: &[Part]) {
+        for part in parts {
+            match part {
+                Part::Text { text } => self.text(text),
+                Part::ImageInline { mime_type, data } => {
+                    self.push(&Block::Image { source: Source::Base64 { media_type: mime_type, data } });
+                }
+                Part::ImageUri { uri, .. } => self.image_uri(uri),
+                _ => self.text(phrasing::UNKNOWN_PART),
+            }
+        }
+    }
+
+    fn image_uri(&mut self, uri: &str) {
+        let inline = uri.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+        if let Some((media_type, data)) = inline {
+            self.push(&Block::Image { source: Source::Base64 { media_type, data } });
+        } else if uri.starts_with("https://") || uri.starts_with("http://") {
+            self.push(&Block::Image { source: Source::Url { url: uri } });
+        } else {
+            self.text(&phrasing::unreachable_image(uri));
+        }
+    }
+
+    /// Thinking goes back as it came. Without its signature it would be refused, so it is left out.
+    fn reasoning(&mut self, reasoning: &[Reasoning]) {
+        for thought in reasoning.iter().filter(|thought| thought.provider == PROVIDER_ID) {
+            if let Some(data) = &thought.redacted {
+                self.push(&Block::RedactedThinking { data });
+            } else if let Some(signature) = &thought.signature {
+                self.push(&Block::Thinking { thinking: &thought.text, signature });
+            }
+        }
+    }
+
+    fn tool_calls(&mut self, calls: &[ToolCall]) {
+        for call in calls {
+            self.push(&Block::ToolUse {
+                id: &carried::id(&call.id),
+                name: &carried::name(&call.name),
+                input: carried::raw_arguments(&call.arguments),
+            });
+        }
+    }
+
+    fn tool_result(&mut self, content: &str, call: &str, is_error: bool, parts: &[Part]) {
+        let list;
+        let content = if parts.is_empty() {
+            (!phrasing::is_blank(content)).then_some(ResultContent::Text(content))
+        } else {
+            let mut inner = Blocks(Vec::new());
+            inner.text(content);
+            inner.parts(parts);
+            list = format!("[{}]", String::from_utf8_lossy(&inner.0));
+            serde_json::from_str(&list).ok().map(ResultContent::Blocks)
+        };
+        self.push(&Block::ToolResult(ToolResult { tool_use_id: &carried::id(call), content, is_error }));
+    }
+}

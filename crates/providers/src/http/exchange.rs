@@ -1,0 +1,162 @@
+//! One request and the beginning of its answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, LOCATION};
+use reqwest::{Response, Url};
+use robota_core::{ProviderError, ProviderErrorKind};
+use tokio::time::timeout;
+
+use super::idle::within_idle_time;
+use super::wait::requested_wait;
+use super::{Frames, LazyClient};
+use crate::api_error::ApiError;
+use crate::excerpt::excerpt;
+use crate::report::Reporter;
+
+/// Most bytes read of an answer that is no event stream.
+const MAX_REFUSAL_BYTES: usize = 64 * 1024;
+
+/// Slowest upload that is waited for, in bytes a second: a long request may take its time.
+const SLOWEST_UPLOAD: u64 = 32 * 1024;
+
+/// Where and how requests are posted.
+pub(crate) struct Exchange {
+    pub(crate) client: LazyClient,
+    pub(crate) reporter: Arc<Reporter>,
+    pub(crate) idle_timeout: Duration,
+}
+
+/// How the service answered.
+pub(crate) enum Answer {
+    /// It streams.
+    Stream { frames: Frames, request_id: Option<String> },
+    /// It refused, or failed.
+    Refused(Refusal),
+}
+
+/// An answer with an error status.
+pub(crate) struct Refusal {
+    pub(crate) error: ApiError,
+    pub(crate) wait: Option<Duration>,
+}
+
+impl Exchange {
+    /// Posts `body` and reads the answer as far as its headers, or to the end when it is a refusal.
+    pub(crate) async fn post(
+        &self,
+        url: &Url,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> Result<Answer, ProviderError> {
+        let client = self.client.get().map_err(|cause| {
+            let message = format!("the HTTP client cannot be built: {cause}");
+            ProviderError::new(ProviderErrorKind::Configuration, message)
+        })?;
+        let size = body.len();
+        let upload = Duration::from_secs(size as u64 / SLOWEST_UPLOAD);
+        let sending = client.post(url.clone()).headers(headers.clone()).body(body).send();
+        let response = timeout(self.idle_timeout.saturating_add(upload), sending)
+            .await
+            .map_err(|_| self.reporter.idle(self.idle_timeout))?
+            .map_err(|error| self.reporter.unreachable(error))?;
+
+        let status = response.status().as_u16();
+        let request_id = request_id(response.headers());
+        tracing::debug!(url = self.reporter.url(), bytes = size, status, request_id, "model request");
+        match status {
+            200..300 => self.event_stream(response, request_id).await,
+            300..400 => {
+                let target = header(response.headers(), &LOCATION).unwrap_or("another address");
+                Err(named(self.reporter.redirected(status, target), request_id.as_ref()))
+            }
+            _ => Ok(Answer::Refused(self.refusal(response, request_id).await)),
+        }
+    }
+
+    async fn refusal(&self, response: Response, request_id: Option<String>) -> Refusal {
+        let wait = requested_wait(response.headers());
+        let status = response.status().as_u16();
+        let body = beginning(self.bytes(response)).await;
+        let mut error = ApiError::from_body(status, &body);
+        error.request_id = request_id.or(error.request_id);
+        Refusal { error, wait }
+    }
+
+    /// The events of a good answer, once it is sure that it is made of events.
+    async fn event_stream(
+        &self,
+        response: Response,
+        request_id: Option<String>,
+    ) -> Result<Answer, ProviderError> {
+        let status = response.status().as_u16();
+        let content_type = header(response.headers(), &CONTENT_TYPE).unwrap_or_default().to_owned();
+        let mut bytes = self.bytes(response);
+        if content_type.to_ascii_lowercase().starts_with("text/event-stream") {
+            return Ok(Answer::Stream { frames: Frames::new(bytes), request_id });
+        }
+        // Some servers stream under another content type; what is sent first decides.
+        let first = bytes.next().await.transpose();
+        let first = first.map_err(|error| named(error, request_id.as_ref()))?.unwrap_or_default();
+        let bytes = stream::once(std::future::ready(Ok(first.clone()))).chain(bytes).boxed();
+        if looks_like_events(&first) {
+            return Ok(Answer::Stream { frames: Frames::new(bytes), request_id });
+        }
+        let body = beginning(bytes).await;
+        // Some gateways report failures with the status of a success.
+        if let Some(mut error) = ApiError::from_good_status(&body) {
+            error.request_id = request_id.or(error.request_id);
+            return Ok(Answer::Refused(Refusal { error, wait: None }));
+        }
+        let beginning = excerpt(&String::from_utf8_lossy(&body));
+        Err(named(self.reporter.not_a_stream(status, &content_type, &beginning), request_id.as_ref()))
+    }
+
+    fn bytes(&self, response: Response) -> BoxStream<'static, Result<Bytes, ProviderError>> {
+        within_idle_time(response.bytes_stream(), self.idle_timeout, Arc::clone(&self.reporter))
+    }
+}
+
+/// What can be had of the first bytes of a body, for a message.
+async fn beginning(mut bytes: BoxStream<'static, Result<Bytes, ProviderError>>) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(Ok(more)) = bytes.next().await {
+        let room = MAX_REFUSAL_BYTES - body.len();
+        body.extend_from_slice(more.get(..room).unwrap_or(&more));
+        if body.len() == MAX_REFUSAL_BYTES {
+            break;
+        }
+    }
+    body
+}
+
+/// The service's id of the request, under the names in use.
+fn request_id(headers: &HeaderMap) -> Option<String> {
+    ["request-id", "x-request-id"]
+        .into_iter()
+        .find_map(|name| header(headers, &HeaderName::from_static(name)))
+        .map(str::to_owned)
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn named(error: ProviderError, request_id: Option<&String>) -> ProviderError {
+    match request_id {
+        Some(id) => error.with_request_id(id.clone()),
+        None => error,
+    }
+}
+
+/// Whether a body that begins with `first` can be server-sent events.
+fn looks_like_events(first: &[u8]) -> bool {
+    const BEGINNINGS: [&[u8]; 5] = [b":", b"data:", b"event:", b"id:", b"retry:"];
+    let first = first.trim_ascii_start();
+    BEGINNINGS
+        .iter()
+        .any(|beginning| first.starts_with(beginning) || (!first.is_empty() && beginning.starts_with(first)))
+}

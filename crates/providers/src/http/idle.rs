@@ -1,0 +1,67 @@
+//! A limit for how long a server may send nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream};
+use futures_util::{Stream, StreamExt};
+use robota_core::ProviderError;
+use tokio::time::timeout;
+
+use crate::report::Reporter;
+
+/// The bytes of `body`, each wait for the next ones bounded by `idle`. Whatever arrives restarts the
+/// time: text, arguments of a tool call, a ping, or half a line of them.
+pub(super) fn within_idle_time(
+    body: impl Stream<Item = reqwest::Result<Bytes>> + Send + 'static,
+    idle: Duration,
+    reporter: Arc<Reporter>,
+) -> BoxStream<'static, Result<Bytes, ProviderError>> {
+    stream::unfold(Some(body.boxed()), move |body| {
+        let reporter = Arc::clone(&reporter);
+        async move {
+            let mut body = body?;
+            match timeout(idle, body.next()).await {
+                Ok(Some(Ok(bytes))) => Some((Ok(bytes), Some(body))),
+                Ok(Some(Err(error))) => Some((Err(reporter.unreachable(error)), None)),
+                Ok(None) => None,
+                Err(_) => Some((Err(reporter.idle(idle)), None)),
+            }
+        }
+    })
+    .boxed()
+}
+
+#[cfg(test)]
+mod tests {
+    use robota_core::ProviderErrorKind;
+    use tokio::time::sleep;
+
+    use super::*;
+
+    /// How a body fares whose single bytes come after these many seconds each.
+    async fn read(pauses: Vec<u64>) -> (usize, Option<ProviderErrorKind>) {
+        let body = stream::iter(pauses).then(|pause| async move {
+            sleep(Duration::from_secs(pause)).await;
+            Ok(Bytes::from_static(b":"))
+        });
+        let url = "http://127.0.0.1/v1".parse().unwrap();
+        let reporter = Arc::new(Reporter::new(&crate::openai::VENDOR, &url, Vec::new()));
+        let mut body = within_idle_time(body, Duration::from_secs(120), reporter);
+        let mut count = 0;
+        while let Some(step) = body.next().await {
+            match step {
+                Ok(bytes) => count += bytes.len(),
+                Err(error) => return (count, Some(error.kind())),
+            }
+        }
+        (count, None)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_trickle_of_bytes_keeps_a_stream_alive_and_silence_ends_it() {
+        assert_eq!(read(vec![119; 50]).await, (50, None));
+        assert_eq!(read(vec![119, 119, 121, 1]).await, (2, Some(ProviderErrorKind::Timeout)));
+    }
+}

@@ -1,0 +1,265 @@
+//! A provider behind HTTP, and the life of one call.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt, stream};
+use robota_core::{ModelEvent, ModelRequest, ModelStream, Provider, ProviderError, ProviderInfo};
+use secrecy::SecretString;
+use sse_stream::Sse;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::anthropic::{self, AnthropicOptions};
+use crate::connection::{ConnectionOptions, Vendor};
+use crate::http::{Answer, Exchange, FrameFault, Frames, LazyClient};
+use crate::openai::{self, OpenAiOptions};
+use crate::report::Reporter;
+use crate::wire::{Decoder, Fault, Progress, Wire};
+
+/// How long a server may keep the connection open after the answer is complete. Bounds the wait for
+/// token counts that some servers send last, and for servers that never close.
+const AFTERMATH: Duration = Duration::from_secs(5);
+
+/// How often one call is sent again because the server does not know an optional field.
+const MAX_CORRECTIONS: u32 = 2;
+
+/// A model API reached over HTTP. Cloning shares client and connections.
+///
+/// A call makes one request, and more only when the server does not know an optional field; other
+/// failures are retried by [`Retrying`](crate::Retrying). Needs a tokio runtime with time and I/O.
+#[derive(Clone)]
+pub struct HttpProvider(Arc<Endpoint>);
+
+struct Endpoint {
+    wire: Box<dyn Wire>,
+    exchange: Exchange,
+}
+
+impl HttpProvider {
+    /// A provider for an Anthropic Messages API.
+    ///
+    /// # Errors
+    ///
+    /// `Configuration`, when the vendor's own endpoint has no key, or an option cannot be used.
+    pub fn anthropic(options: AnthropicOptions) -> Result<Self, ProviderError> {
+        anthropic::provider(options)
+    }
+
+    /// A provider for an OpenAI Chat Completions API.
+    ///
+    /// # Errors
+    ///
+    /// `Configuration`, when the vendor's own endpoint has no key, or an option cannot be used.
+    pub fn openai(options: OpenAiOptions) -> Result<Self, ProviderError> {
+        openai::provider(options)
+    }
+
+    pub(crate) fn new(
+        wire: Box<dyn Wire>,
+        vendor: &Vendor,
+        connection: &ConnectionOptions,
+        secrets: Vec<SecretString>,
+    ) -> Self {
+        let exchange = Exchange {
+            client: LazyClient::new(wire.url(), connection.connect_timeout),
+            reporter: Arc::new(Reporter::new(vendor, wire.url(), secrets)),
+            idle_timeout: connection.idle_timeout,
+        };
+        Self(Arc::new(Endpoint { wire, exchange }))
+    }
+
+    /// Where requests are posted, without password and query.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        self.0.exchange.reporter.url()
+    }
+
+    /// Builds the HTTP client now rather than with the first call. For an `https` address that loads
+    /// the certificates of the system, some milliseconds that a program can spend on a thread of its
+    /// own while it starts. Blocks; needs no runtime.
+    pub fn warm_up(&self) {
+        // A client that cannot be built is reported by the first call.
+        let _ = self.0.exchange.client.get();
+    }
+}
+
+impl fmt::Debug for HttpProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("HttpProvider");
+        out.field("id", &self.info().id).field("url", &self.url()).finish_non_exhaustive()
+    }
+}
+
+impl Provider for HttpProvider {
+    fn info(&self) -> &ProviderInfo {
+        self.0.wire.info()
+    }
+
+    fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {
+        let decoder = self.0.wire.decoder(&request);
+        let call = Box::new(Call {
+            endpoint: Arc::clone(&self.0),
+            request,
+            cancel,
+            decoder,
+            state: State::Unsent,
+            request_id: None,
+            events: 0,
+            ready: VecDeque::new(),
+            failure: None,
+        });
+        stream::unfold(call, |mut call| async move { call.next().await.map(|event| (event, call)) }).boxed()
+    }
+}
+
+/// One call, from the request to the last event.
+struct Call {
+    endpoint: Arc<Endpoint>,
+    request: ModelRequest,
+    cancel: CancellationToken,
+    decoder: Box<dyn Decoder>,
+    state: State,
+    request_id: Option<String>,
+    /// Server-sent events so far.
+    events: u64,
+    /// Decoded and not yet given out.
+    ready: VecDeque<ModelEvent>,
+    /// What ends the call once that is given out.
+    failure: Option<ProviderError>,
+}
+
+enum State {
+    Unsent,
+    Streaming(Frames),
+    Over,
+}
+
+impl Call {
+    async fn next(&mut self) -> Option<Result<ModelEvent, ProviderError>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(Ok(event));
+            }
+            let step = match self.state {
+                State::Unsent => self.open().await,
+                State::Streaming(_) => self.read().await,
+                State::Over => return self.failure.take().map(Err),
+            };
+            if let Err(error) = step {
+                // Dropping the body closes the connection.
+                self.state = State::Over;
+                self.failure = Some(error);
+            }
+        }
+    }
+
+    async fn open(&mut self) -> Result<(), ProviderError> {
+        let Endpoint { wire, exchange } = &*self.endpoint;
+        let mut corrections = 0;
+        let (frames, request_id) = loop {
+            let encoded = wire.encode(&self.request);
+            let answer = tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => return Err(exchange.reporter.cancelled()),
+                answer = exchange.post(wire.url(), wire.headers(), Bytes::from(encoded.body)) => answer?,
+            };
+            match answer {
+                Answer::Stream { frames, request_id } => break (frames, request_id),
+                Answer::Refused(refusal)
+                    if corrections < MAX_CORRECTIONS && wire.adapt(&refusal.error, encoded.dialect) =>
+                {
+                    corrections += 1;
+                }
+                Answer::Refused(refusal) => {
+                    return Err(exchange.reporter.refused(&refusal.error, &self.request.model, refusal.wait));
+                }
+            }
+        };
+        self.request_id = request_id;
+        self.state = State::Streaming(frames);
+        Ok(())
+    }
+
+    async fn read(&mut self) -> Result<(), ProviderError> {
+        let State::Streaming(frames) = &mut self.state else { return Ok(()) };
+        let complete = self.decoder.progress() == Progress::Complete;
+        let frame = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => return Err(self.endpoint.exchange.reporter.cancelled()),
+            frame = next_frame(frames, complete) => frame,
+        };
+        let at_end = frames.ended();
+        match frame {
+            Some(Ok(frame)) => match self.take(&frame) {
+                Err(Fault::Malformed(_)) if complete => self.decoder.end(&mut self.ready),
+                taken => taken.map_err(|fault| self.explain(fault, at_end))?,
+            },
+            // What was essential has arrived; how the connection ended does not matter.
+            _ if complete => self.decoder.end(&mut self.ready),
+            Some(Err(fault)) => return Err(self.explain_frame(fault, at_end)),
+            None => return Err(self.named(self.endpoint.exchange.reporter.cut(self.events))),
+        }
+        if self.decoder.progress() == Progress::Finished {
+            self.finish();
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, frame: &Sse) -> Result<(), Fault> {
+        self.events += 1;
+        match frame.data.as_deref().filter(|data| !data.trim().is_empty()) {
+            Some(data) => self.decoder.frame(frame.event.as_deref(), data, &mut self.ready),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets go of the connection such that it can be used again.
+    fn finish(&mut self) {
+        let State::Streaming(mut frames) = std::mem::replace(&mut self.state, State::Over) else { return };
+        // HTTP/1.1 can use a connection again only when the body was read to its end, which is
+        // mostly there already, or about to come.
+        let at_end = frames.next().now_or_never().is_some_and(|frame| frame.is_none());
+        if let (false, Ok(runtime)) = (at_end, tokio::runtime::Handle::try_current()) {
+            runtime.spawn(timeout(Duration::from_secs(1), async move {
+                while let Some(Ok(_)) = frames.next().await {}
+            }));
+        }
+    }
+
+    fn explain(&self, fault: Fault, at_end: bool) -> ProviderError {
+        let reporter = &self.endpoint.exchange.reporter;
+        self.named(match fault {
+            Fault::Refused(refusal) => reporter.refused(&refusal, &self.request.model, None),
+            Fault::Malformed(_) if at_end => reporter.cut(self.events),
+            Fault::Malformed(error) => {
+                reporter.malformed("an event that is not what this API promises", error)
+            }
+        })
+    }
+
+    fn explain_frame(&self, fault: FrameFault, at_end: bool) -> ProviderError {
+        let reporter = &self.endpoint.exchange.reporter;
+        self.named(match fault {
+            FrameFault::Connection(error) => error,
+            FrameFault::NotText(_) if at_end => reporter.cut(self.events),
+            fault => reporter.malformed(&fault.to_string(), fault),
+        })
+    }
+
+    /// The error with the id of the request, which the headers gave.
+    fn named(&self, error: ProviderError) -> ProviderError {
+        match &self.request_id {
+            Some(id) if error.request_id().is_none() => error.with_request_id(id.clone()),
+            _ => error,
+        }
+    }
+}
+
+/// The next event; when the answer is complete without it, only a short while is waited for.
+async fn next_frame(frames: &mut Frames, complete: bool) -> Option<Result<Sse, FrameFault>> {
+    if complete { timeout(AFTERMATH, frames.next()).await.ok().flatten() } else { frames.next().await }
+}

@@ -1,0 +1,106 @@
+//! What sets one model API apart from another: how a request is written and an answer is read.
+//!
+//! Nothing here touches a socket, so every oddity of an API can be tested with plain bytes.
+
+use std::collections::VecDeque;
+
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+use robota_core::{ModelEvent, ModelRequest, ProviderInfo};
+use serde_json::Value;
+
+use crate::api_error::ApiError;
+use crate::excerpt::excerpt;
+
+/// One model API, set up for one endpoint.
+pub(crate) trait Wire: Send + Sync {
+    /// Id and capabilities.
+    fn info(&self) -> &ProviderInfo;
+
+    /// Where requests are posted.
+    fn url(&self) -> &Url;
+
+    /// Headers of every request, keys included.
+    fn headers(&self) -> &HeaderMap;
+
+    /// The body of `request`.
+    fn encode(&self, request: &ModelRequest) -> Encoded;
+
+    /// A fresh reader for the answer to `request`.
+    fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder>;
+
+    /// Learns from a refusal what this server does not understand. True when a request written in
+    /// `dialect` should be encoded again and sent once more.
+    fn adapt(&self, refusal: &ApiError, dialect: Dialect) -> bool {
+        let _ = (refusal, dialect);
+        false
+    }
+}
+
+/// A request body and the dialect it is written in.
+pub(crate) struct Encoded {
+    pub(crate) body: Vec<u8>,
+    pub(crate) dialect: Dialect,
+}
+
+/// Which optional fields of an API a request uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Dialect(pub(crate) u8);
+
+/// Reads one streamed answer, frame by frame.
+pub(crate) trait Decoder: Send {
+    /// Takes the data of one server-sent event and appends what it means to `out`.
+    ///
+    /// # Errors
+    ///
+    /// When the data is not what the API promises, or reports a failure of the service.
+    fn frame(&mut self, event: Option<&str>, data: &str, out: &mut VecDeque<ModelEvent>)
+    -> Result<(), Fault>;
+
+    /// How far the answer has come.
+    fn progress(&self) -> Progress;
+
+    /// The body ended at [`Progress::Complete`]: appends what was held back, and the finish.
+    fn end(&mut self, out: &mut VecDeque<ModelEvent>);
+}
+
+/// How far an answer has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// More must come.
+    Open,
+    /// Nothing essential is missing, but more may come.
+    Complete,
+    /// The finish has been appended; nothing more comes.
+    Finished,
+}
+
+/// Why a frame could not be taken.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// It is not what the API promises.
+    Malformed(serde_json::Error),
+    /// The service reports a failure.
+    Refused(Box<ApiError>),
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+impl Fault {
+    /// The failure that the frame `data` reports.
+    pub(crate) fn refused(data: &str) -> Self {
+        let value: Value = match serde_json::from_str(data) {
+            Ok(value) => value,
+            Err(error) => return Self::Malformed(error),
+        };
+        let error = ApiError::from_value(&value).unwrap_or_else(|| ApiError {
+            message: format!("an error without a description: {}", excerpt(data)),
+            ..ApiError::default()
+        });
+        Self::Refused(Box::new(error))
+    }
+}

@@ -1,0 +1,16 @@
+//! Both providers over real HTTP, against the fake model server.
+
+#[cfg(test)]
+mod answers;
+#[cfg(test)]
+mod api;
+#[cfg(test)]
+mod bodies;
+#[cfg(test)]
+mod cancelling;
+#[cfg(test)]
+mod failures;
+#[cfg(test)]
+mod reaching;
+#[cfg(test)]
+mod retries;

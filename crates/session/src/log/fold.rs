@@ -1,0 +1,288 @@
+//! From the lines of a log back to the state of a session.
+
+use std::borrow::Cow;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use robota_core::{HistoryMutation, MessageRef, SessionId, Timestamp};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::lines::{Line, Lines};
+use super::missing::Missing;
+use super::reader::{defect, not_an_event, unreadable};
+use super::sequence::{Seen, Sequence};
+use super::{DefectKind, LogMark};
+use crate::StoredSession;
+
+/// Folds the events of a log into the state of its session.
+///
+/// Every line stands for itself: what cannot be read is skipped and reported, and everything else
+/// counts. Only the lines that change the state are decoded in full.
+pub struct LogFold {
+    state: StoredSession,
+    sequence: Sequence,
+    missing: Missing,
+    tail: Tail,
+    offset: u64,
+    events: u64,
+}
+
+/// How a log ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Tail {
+    /// With a whole line, or it is empty.
+    Clean,
+    /// With a whole event whose line break is missing.
+    Unended,
+    /// With a piece of a line that begins at byte `at`.
+    Torn {
+        /// Where the piece begins, in bytes.
+        at: u64,
+    },
+}
+
+impl LogFold {
+    /// Folds the whole log of the session `id`.
+    #[must_use]
+    pub fn new(id: SessionId) -> Self {
+        Self::resume(StoredSession::new(id))
+    }
+
+    /// Goes on from `state`: the log is read from the byte `state.mark.offset` on.
+    #[must_use]
+    pub fn resume(state: StoredSession) -> Self {
+        let LogMark { seq, offset } = state.mark;
+        Self {
+            state,
+            sequence: Sequence::after(seq),
+            missing: Missing::default(),
+            tail: Tail::Clean,
+            offset,
+            events: 0,
+        }
+    }
+
+    /// Reads the log, or the rest of it.
+    ///
+    /// # Errors
+    ///
+    /// Only when `reader` fails; whatever it delivers is accepted.
+    pub fn read(&mut self, reader: impl Read) -> io::Result<()> {
+        let mut lines = Lines::new(reader, self.offset);
+        while let Some(line) = lines.next()? {
+            self.take(&line);
+        }
+        Ok(())
+    }
+
+    /// How the log ends.
+    #[must_use]
+    pub fn tail(&self) -> Tail {
+        self.tail
+    }
+
+    /// How many events of this session were read.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The state after everything read.
+    #[must_use]
+    pub fn finish(mut self) -> StoredSession {
+        self.state.mark = LogMark { seq: self.sequence.last(), offset: self.offset };
+        self.state.has_gaps |= !self.missing.is_empty();
+        self.state
+    }
+
+    fn take(&mut self, line: &Line<'_>) {
+        self.offset = line.place.offset + line.place.length;
+        self.tail = if line.ended { Tail::Clean } else { Tail::Unended };
+        if line.text.is_empty() {
+            if let Some(defect) = unreadable(line) {
+                self.state.defects.push(defect);
+            }
+            return;
+        }
+        let outcome = serde_json::from_slice::<Envelope<'_>>(line.text).and_then(|envelope| {
+            self.admit(line, &envelope).map_or(Ok(()), |()| self.apply(line, &envelope))
+        });
+        if let Err(error) = outcome {
+            if !line.ended {
+                self.tail = Tail::Torn { at: line.place.offset };
+            }
+            self.state.defects.push(not_an_event(line, &error));
+        }
+    }
+
+    /// Lets an event through unless it is another session's or was there before.
+    fn admit(&mut self, line: &Line<'_>, envelope: &Envelope<'_>) -> Option<()> {
+        if envelope.session_id != self.state.id.as_str() {
+            let detail = format!("an event of session {}", envelope.session_id);
+            self.state.defects.push(defect(line, DefectKind::Foreign, detail));
+            return None;
+        }
+        if self.sequence.see(envelope.seq) == Seen::Before {
+            let detail = format!("event {} a second time", envelope.seq);
+            self.state.defects.push(defect(line, DefectKind::Duplicate, detail));
+            return None;
+        }
+        if line.zeros > 0 {
+            let detail = format!("{} zero bytes around an event", line.zeros);
+            self.state.defects.push(defect(line, DefectKind::ZeroBlock, detail));
+        }
+        self.events += 1;
+        if self.events == 1 && self.state.mark.seq == 0 {
+            self.state.created_at = envelope.timestamp;
+        }
+        self.state.updated_at = envelope.timestamp.max(self.state.updated_at);
+        self.state.turn = self.state.turn.max(envelope.turn);
+        Some(())
+    }
+
+    fn apply(&mut self, line: &Line<'_>, envelope: &Envelope<'_>) -> serde_json::Result<()> {
+        match envelope.event.as_ref() {
+            "session_init" => {
+                let init: Init = serde_json::from_slice(line.text)?;
+                self.state.cwd = init.cwd;
+                self.state.name = init.name;
+                self.state.forked_from = init.forked_from;
+                self.state.system_prompt = Some(init.system_prompt);
+                self.state.tool_schemas = Some(init.tool_schemas);
+            }
+            "session_resume" => {
+                let resume: Resume = serde_json::from_slice(line.text)?;
+                self.state.system_prompt = resume.system_prompt.or(self.state.system_prompt.take());
+                self.state.tool_schemas = resume.tool_schemas.or(self.state.tool_schemas.take());
+            }
+            "session_name" => self.state.name = serde_json::from_slice::<Name>(line.text)?.name,
+            "tool_execution_request" => {
+                self.state.started_calls.insert(serde_json::from_slice::<Started>(line.text)?.tool_call_id);
+            }
+            "history_mutation" => {
+                let mutation = decode_mutation(line.text)?;
+                self.change_history(line, mutation);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn change_history(&mut self, line: &Line<'_>, mutation: HistoryMutation) {
+        match mutation {
+            HistoryMutation::AppendMessage { index, message } => self.append(line, index, message),
+            HistoryMutation::Truncate { length } => {
+                let length = self.missing.truncate(length);
+                self.replay(line, &HistoryMutation::Truncate { length });
+            }
+            mutation => {
+                if matches!(mutation, HistoryMutation::Replace { .. } | HistoryMutation::Clear) {
+                    self.missing.clear();
+                    self.state.has_gaps = false;
+                }
+                self.replay(line, &mutation);
+            }
+        }
+    }
+
+    /// Appends a message. Where lines before it are lost, it moves up, and the gap is reported once.
+    fn append(&mut self, line: &Line<'_>, index: usize, message: MessageRef) {
+        let expected = self.state.history.messages().len() + self.missing.count();
+        if index < expected {
+            let detail = format!("a message for position {index}, where {expected} comes next");
+            self.state.defects.push(defect(line, DefectKind::OutOfPlace, detail));
+            return;
+        }
+        if index > expected {
+            let detail = match index - expected {
+                1 => format!("message {expected} is missing before this line"),
+                _ => format!("messages {expected} to {} are missing before this line", index - 1),
+            };
+            self.state.defects.push(defect(line, DefectKind::MissingMessages, detail));
+            self.missing.note(expected..index);
+        }
+        if let Some(call) = message.answers() {
+            self.state.started_calls.remove(call);
+        }
+        let index = self.state.history.messages().len();
+        self.replay(line, &HistoryMutation::AppendMessage { index, message });
+    }
+
+    fn replay(&mut self, line: &Line<'_>, mutation: &HistoryMutation) {
+        if let Err(error) = self.state.history.apply(mutation) {
+            self.state.defects.push(defect(line, DefectKind::OutOfPlace, error.to_string()));
+        }
+    }
+}
+
+/// Decodes a mutation; the common one without the detour that tagged enums take.
+fn decode_mutation(line: &[u8]) -> serde_json::Result<HistoryMutation> {
+    let head: MutationHead<'_> = serde_json::from_slice(line)?;
+    match (head.mutation.as_ref(), head.index, head.message) {
+        ("append_message", Some(index), Some(message)) => {
+            let message = serde_json::from_str(message.get())?;
+            Ok(HistoryMutation::AppendMessage { index, message })
+        }
+        _ => serde_json::from_slice(line),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'a> {
+    seq: u64,
+    timestamp: Timestamp,
+    #[serde(borrow)]
+    session_id: Cow<'a, str>,
+    #[serde(default)]
+    turn: u32,
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct MutationHead<'a> {
+    #[serde(borrow)]
+    mutation: Cow<'a, str>,
+    index: Option<usize>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Init {
+    cwd: PathBuf,
+    #[serde(default)]
+    name: Option<String>,
+    system_prompt: Arc<str>,
+    #[serde(default)]
+    tool_schemas: Vec<Value>,
+    #[serde(default)]
+    forked_from: Option<SessionId>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Resume {
+    #[serde(default)]
+    system_prompt: Option<Arc<str>>,
+    #[serde(default)]
+    tool_schemas: Option<Vec<Value>>,
+}
+
+#[derive(Deserialize)]
+struct Name {
+    #[serde(default)]
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Started {
+    tool_call_id: String,
+}

@@ -1,0 +1,199 @@
+//! What has happened and is not written yet.
+
+use std::time::Duration;
+
+use robota_core::{Event, EventKind, SessionId, Timestamp};
+use tokio::time::Instant;
+
+use super::{LineFilter, LogMark};
+
+/// How long a text delta may wait for more text to share its line with.
+const JOIN_FOR: Duration = Duration::from_millis(50);
+/// How much text one line of joined deltas holds at most.
+const JOIN_UP_TO: usize = 32 * 1024;
+/// With more bytes than this waiting for a stuck disk, deltas are no longer logged. Durable events
+/// always are; the engine waits for them to be written before every tool call.
+const QUEUE_LIMIT: usize = 16 * 1024 * 1024;
+
+/// Lines that wait for the writer, and the text that waits to become a line.
+pub(super) struct Queue {
+    session: SessionId,
+    filter: Option<LineFilter>,
+    lines: Vec<u8>,
+    joined: Option<Joined>,
+    /// Where the log will end once `lines` are written.
+    end: LogMark,
+}
+
+/// Consecutive deltas of one kind, to be logged as one.
+struct Joined {
+    /// Of the last delta, so that every line says how far the log has come.
+    seq: u64,
+    /// Of the first delta.
+    timestamp: Timestamp,
+    turn: u32,
+    thinking: bool,
+    text: String,
+    due: Instant,
+}
+
+impl Queue {
+    pub(super) fn new(session: SessionId, end: LogMark, filter: Option<LineFilter>) -> Self {
+        Self { session, filter, lines: Vec::new(), joined: None, end }
+    }
+
+    /// Takes an event for the log. True when the writer should know of it.
+    pub(super) fn push(&mut self, event: &Event) -> bool {
+        match &event.kind {
+            EventKind::TextDelta { delta } => self.join(event, false, delta),
+            EventKind::ThinkingDelta { delta } => self.join(event, true, delta),
+            kind if kind.is_ephemeral() => false,
+            _ => {
+                self.end_joined();
+                self.encode(event);
+                true
+            }
+        }
+    }
+
+    /// Turns joined text into a line, and says where the log ends after it.
+    pub(super) fn settle(&mut self) -> LogMark {
+        self.end_joined();
+        self.end
+    }
+
+    /// When the joined text must become a line; `None` when there is none.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.joined.as_ref().map(|joined| joined.due)
+    }
+
+    /// Moves the waiting lines into the empty buffer `lines`, and says where the log ends after them.
+    pub(super) fn take(&mut self, lines: &mut Vec<u8>) -> LogMark {
+        std::mem::swap(&mut self.lines, lines);
+        self.end
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// Forgets everything: nothing can be written any more.
+    pub(super) fn discard(&mut self) {
+        self.lines = Vec::new();
+        self.joined = None;
+    }
+
+    fn join(&mut self, event: &Event, thinking: bool, delta: &str) -> bool {
+        if self.lines.len() > QUEUE_LIMIT {
+            return false;
+        }
+        match &mut self.joined {
+            Some(joined)
+                if joined.thinking == thinking
+                    && joined.turn == event.turn
+                    && joined.text.len() + delta.len() <= JOIN_UP_TO =>
+            {
+                joined.seq = event.seq;
+                joined.text.push_str(delta);
+                false
+            }
+            _ => {
+                self.end_joined();
+                self.joined = Some(Joined {
+                    seq: event.seq,
+                    timestamp: event.timestamp,
+                    turn: event.turn,
+                    thinking,
+                    text: delta.to_owned(),
+                    due: Instant::now() + JOIN_FOR,
+                });
+                true
+            }
+        }
+    }
+
+    fn end_joined(&mut self) {
+        let Some(joined) = self.joined.take() else { return };
+        let delta = joined.text;
+        let kind =
+            if joined.thinking { EventKind::ThinkingDelta { delta } } else { EventKind::TextDelta { delta } };
+        let Joined { seq, timestamp, turn, .. } = joined;
+        self.encode(&Event { seq, timestamp, session_id: self.session.clone(), turn, kind });
+    }
+
+    fn encode(&mut self, event: &Event) {
+        let start = self.lines.len();
+        let encoded = match &self.filter {
+            None => serde_json::to_writer(&mut self.lines, event),
+            Some(filter) => serde_json::to_vec(event).map(|mut line| {
+                filter(&mut line);
+                self.lines.append(&mut line);
+            }),
+        };
+        if let Err(error) = encoded {
+            // Only a map with keys that are no strings fails to encode, and no event has one.
+            tracing::error!(%error, seq = event.seq, "an event could not be encoded");
+            self.lines.truncate(start);
+            return;
+        }
+        self.lines.push(b'\n');
+        let length = (self.lines.len() - start) as u64;
+        self.end = LogMark { seq: event.seq, offset: self.end.offset + length };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn event(seq: u64, kind: EventKind) -> Event {
+        let session_id = "s".parse().unwrap();
+        Event { seq, timestamp: Timestamp::default(), session_id, turn: 1, kind }
+    }
+
+    fn text(delta: &str) -> EventKind {
+        EventKind::TextDelta { delta: delta.into() }
+    }
+
+    fn lines(queue: &mut Queue) -> Vec<Event> {
+        let mut bytes = Vec::new();
+        queue.settle();
+        queue.take(&mut bytes);
+        bytes
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn consecutive_deltas_share_a_line_that_says_how_far_the_log_has_come() {
+        let mut queue = Queue::new("s".parse().unwrap(), LogMark::default(), None);
+        assert!(queue.push(&event(1, text("a"))), "the writer must set its timer");
+        assert!(!queue.push(&event(2, text("b"))));
+        queue.push(&event(3, EventKind::ThinkingDelta { delta: "hm".into() }));
+        queue.push(&event(4, EventKind::ToolProgress { tool_call_id: "c".into(), text: "…".into() }));
+        queue.push(&event(5, EventKind::User { content: "x".into() }));
+        let logged = lines(&mut queue);
+        assert_eq!(logged.iter().map(|event| event.seq).collect::<Vec<_>>(), [2, 3, 5]);
+        assert!(matches!(&logged[0].kind, EventKind::TextDelta { delta } if delta == "ab"));
+        assert_eq!(queue.settle().seq, 5);
+    }
+
+    #[test]
+    fn the_end_counts_the_bytes_that_leave_the_filter() {
+        let filter: LineFilter = Arc::new(|line: &mut Vec<u8>| {
+            let text = String::from_utf8(std::mem::take(line)).unwrap();
+            *line = text.replace("secret", "[REDACTED]").into_bytes();
+        });
+        let mut queue = Queue::new("s".parse().unwrap(), LogMark { seq: 7, offset: 100 }, Some(filter));
+        queue.push(&event(8, EventKind::User { content: "my secret".into() }));
+        let end = queue.settle();
+        let mut bytes = Vec::new();
+        assert_eq!(queue.take(&mut bytes), end);
+        assert_eq!(end, LogMark { seq: 8, offset: 100 + bytes.len() as u64 });
+        assert!(String::from_utf8(bytes).unwrap().contains("my [REDACTED]"));
+    }
+}

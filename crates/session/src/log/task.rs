@@ -1,0 +1,59 @@
+//! The task that writes the log of one session.
+
+use std::io;
+use std::sync::Arc;
+
+use super::LogWriter;
+use super::journal::{Shared, Step};
+
+/// A buffer that has grown beyond this is given back after use.
+const KEEP_BUFFER: usize = 1024 * 1024;
+
+/// Writes what the journal queues until it closes. All that waits is written at once, and one
+/// fsync answers everyone who asked for it meanwhile.
+pub(super) async fn write_log(shared: Arc<Shared>, writer: Box<dyn LogWriter>) {
+    let mut guard = TaskGuard { shared, writer: Some(writer) };
+    let mut lines = Vec::new();
+    while let Some(writer) = guard.writer.as_deref_mut() {
+        match guard.shared.next_step(&mut lines) {
+            Step::Wait => guard.shared.wake.notified().await,
+            Step::WaitUntil(due) => {
+                let _ = tokio::time::timeout_at(due, guard.shared.wake.notified()).await;
+            }
+            Step::Write { end, sync } => {
+                let outcome = async {
+                    if !lines.is_empty() {
+                        writer.append(&lines).await?;
+                    }
+                    guard.shared.written(end);
+                    if sync {
+                        writer.sync().await?;
+                        guard.shared.synced(end);
+                    }
+                    Ok(())
+                };
+                if let Err(error) = outcome.await {
+                    guard.shared.failed(error);
+                }
+                lines.clear();
+                lines.shrink_to(KEEP_BUFFER);
+            }
+            Step::End => guard.writer = None,
+        }
+    }
+}
+
+/// Tells everyone who waits when the task ends, also when its runtime drops it.
+struct TaskGuard {
+    shared: Arc<Shared>,
+    writer: Option<Box<dyn LogWriter>>,
+}
+
+impl Drop for TaskGuard {
+    fn drop(&mut self) {
+        if self.writer.take().is_some() {
+            self.shared.failed(io::Error::other("the runtime that wrote it was shut down"));
+        }
+        self.shared.ended();
+    }
+}

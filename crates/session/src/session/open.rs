@@ -1,0 +1,267 @@
+//! How a session comes to be: made, resumed or forked.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+
+use robota_core::{
+    Agent, AgentConfig, EventKind, EventSink, History, HistoryEntry, HistoryMutation, MessageRef, SessionId,
+};
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+
+use super::sink::SessionSink;
+use super::{Activity, Facts, Session, SessionOptions, lock};
+use crate::log::JournalOptions;
+use crate::permission::PermissionEnforcer;
+use crate::{Defects, Error, Journal, OpenLog, StoredSession};
+
+/// Why tool calls have no result after a resume.
+const PROCESS_STOPPED: &str = "the process stopped";
+
+impl Session {
+    /// Makes a session.
+    ///
+    /// # Errors
+    ///
+    /// [`Exists`](crate::ErrorKind::Exists) when `options.session_id` names a session,
+    /// [`InvalidId`](crate::ErrorKind::InvalidId) when `options.ambient` makes no valid ids,
+    /// [`Storage`](crate::ErrorKind::Storage) when nothing can be written.
+    pub async fn create(options: SessionOptions) -> Result<Self, Error> {
+        let id = new_id(&options)?;
+        let log = options.store.create(&id).await?;
+        let session = Self::assemble(&options, Origin::new(id, &options), log);
+        session.announce(options.permissions.mode);
+        session.born().await
+    }
+
+    /// Opens the session `id` again, with the provider, prompt and tools of `options`.
+    ///
+    /// Tool calls that were cut off are answered with "outcome unknown" or "not run", and never run
+    /// again by themselves. What could not be read is in [`defects`](Session::defects).
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Locked`](crate::ErrorKind::Locked) when another
+    /// program has it open; [`Storage`](crate::ErrorKind::Storage) when it cannot be read or written.
+    pub async fn resume(options: SessionOptions, id: &SessionId) -> Result<Self, Error> {
+        let (stored, log) = options.store.open(id).await?;
+        let StoredSession { history, started_calls, has_gaps, outside_log, .. } = &stored;
+        let (history, started, has_gaps) = (history.clone(), started_calls.clone(), *has_gaps);
+        let restate = outside_log.then_some(log.offset > 0);
+        let resumed = resume_event(&options, &stored);
+        let session = Self::assemble(&options, Origin::of(stored), Some(log));
+        match restate {
+            Some(log_has_lines) => {
+                session.announce(options.permissions.mode);
+                session.restate(&history, log_has_lines);
+            }
+            None => {
+                *session.lock_history() = history;
+                session.journal.emit(resumed);
+            }
+        }
+        if has_gaps {
+            // Positions in the log have moved; from here on they count anew.
+            session.mutate(|history| replace(history, history.messages().to_vec()));
+        }
+        session.settle(&started);
+        if options.name.is_some() {
+            session.set_name(options.name);
+        }
+        session.journal.written().await?;
+        Ok(session)
+    }
+
+    /// Makes a session that begins with a copy of the history of session `id`, which stays as it
+    /// is and may be open elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) for `id`; otherwise as [`create`](Session::create).
+    pub async fn fork(options: SessionOptions, id: &SessionId) -> Result<Self, Error> {
+        let source = options.store.load(id).await?;
+        let mut origin = Origin::new(new_id(&options)?, &options);
+        origin.forked_from = Some(source.id);
+        origin.defects = source.defects;
+        let log = options.store.create(&origin.id).await?;
+        let session = Self::assemble(&options, origin, log);
+        session.announce(options.permissions.mode);
+        session.restate(&source.history, false);
+        session.settle(&source.started_calls);
+        session.born().await
+    }
+
+    /// A new session that is in its log, or none at all.
+    async fn born(self) -> Result<Self, Error> {
+        let Err(error) = self.journal.written().await else { return Ok(self) };
+        self.journal.close().await;
+        if let Err(error) = self.store.delete(&self.id).await {
+            tracing::warn!(%error, session = %self.id, "a session that could not be made left files behind");
+        }
+        Err(error.into())
+    }
+
+    fn assemble(options: &SessionOptions, origin: Origin, log: Option<OpenLog>) -> Self {
+        let agent = Agent::new(AgentConfig {
+            provider: Arc::clone(&options.provider),
+            model: Arc::clone(&options.model),
+            system: Arc::clone(&options.system_prompt),
+            tools: options.tools.clone(),
+            max_rounds: options.max_turns,
+            context_window: options.context_window,
+            max_output_tokens: options.max_output_tokens,
+            output_budget: options.output_budget,
+            ambient: options.ambient.clone(),
+        });
+        let persistent = log.is_some();
+        let mut journal = JournalOptions::new(origin.id.clone());
+        journal.ambient = options.ambient.clone();
+        journal.last_seq = origin.last_seq;
+        journal.durability = options.durability;
+        journal.filter.clone_from(&options.line_filter);
+        let journal = Arc::new(Journal::start(journal, log));
+        Self {
+            history: Mutex::default(),
+            sink: Arc::new(SessionSink::new(Arc::clone(&journal))),
+            journal,
+            gate: PermissionEnforcer::new(options.permissions.clone(), options.permission_handler.clone()),
+            store: Arc::clone(&options.store),
+            name: Mutex::new(origin.name),
+            activity: watch::Sender::new(Activity::default()),
+            turn: AtomicU32::new(origin.turn),
+            completed_turns: AtomicUsize::new(0),
+            snapshot_offset: AtomicU64::new(origin.snapshot_offset),
+            shutdown: tokio::sync::Mutex::default(),
+            defects: origin.defects,
+            facts: Facts {
+                cwd: origin.cwd,
+                created_at: origin.created_at,
+                forked_from: origin.forked_from,
+                tool_schemas: tool_schemas(&agent),
+                extra: origin.extra,
+                persistent,
+                line_filter: options.line_filter.clone(),
+            },
+            id: origin.id,
+            agent,
+        }
+    }
+
+    /// Logs the birth of the session.
+    fn announce(&self, permission_mode: robota_core::PermissionMode) {
+        let config = self.agent.config();
+        self.journal.emit(EventKind::SessionInit {
+            cwd: self.facts.cwd.clone(),
+            name: lock(&self.name).clone(),
+            provider: config.provider.info().id.clone(),
+            model: config.model.to_string(),
+            permission_mode,
+            system_prompt: Arc::clone(&config.system),
+            system_prompt_length: config.system.len(),
+            tool_schemas: Arc::clone(self.agent.tool_specs()),
+            forked_from: self.facts.forked_from.clone(),
+        });
+    }
+
+    /// Tells the log a history that it does not hold.
+    fn restate(&self, told: &History, clear_first: bool) {
+        if clear_first {
+            self.mutate(History::clear);
+        }
+        for entry in told.entries() {
+            self.mutate(|history| history.append_entry(HistoryEntry::clone(entry)));
+        }
+        let same = self.lock_history().messages() == told.messages();
+        if !same {
+            self.mutate(|history| replace(history, told.messages().to_vec()));
+        }
+    }
+
+    fn settle(&self, started: &BTreeSet<String>) {
+        self.sink.seen().started.clone_from(started);
+        self.answer_half_done(PROCESS_STOPPED);
+    }
+}
+
+/// What a session starts from.
+struct Origin {
+    id: SessionId,
+    name: Option<String>,
+    cwd: std::path::PathBuf,
+    created_at: robota_core::Timestamp,
+    forked_from: Option<SessionId>,
+    last_seq: u64,
+    turn: u32,
+    snapshot_offset: u64,
+    extra: Map<String, Value>,
+    defects: Defects,
+}
+
+impl Origin {
+    fn new(id: SessionId, options: &SessionOptions) -> Self {
+        Self {
+            id,
+            name: options.name.clone(),
+            cwd: options.cwd.clone(),
+            created_at: options.ambient.now(),
+            forked_from: None,
+            last_seq: 0,
+            turn: 0,
+            snapshot_offset: 0,
+            extra: Map::new(),
+            defects: Defects::default(),
+        }
+    }
+
+    fn of(stored: StoredSession) -> Self {
+        Self {
+            id: stored.id,
+            name: stored.name,
+            cwd: stored.cwd,
+            created_at: stored.created_at,
+            forked_from: stored.forked_from,
+            last_seq: stored.mark.seq,
+            turn: stored.turn,
+            snapshot_offset: stored.snapshot_offset,
+            extra: stored.extra,
+            defects: stored.defects,
+        }
+    }
+}
+
+fn new_id(options: &SessionOptions) -> Result<SessionId, Error> {
+    match &options.session_id {
+        Some(id) => Ok(id.clone()),
+        None => Ok(options.ambient.next_id().parse()?),
+    }
+}
+
+fn replace(history: &mut History, messages: Vec<MessageRef>) -> HistoryMutation {
+    let mutation = HistoryMutation::Replace { messages };
+    // Only an append can be out of place.
+    let _ = history.apply(&mutation);
+    mutation
+}
+
+fn tool_schemas(agent: &Agent) -> Arc<[Value]> {
+    let schema = |spec: &Arc<robota_core::ToolSpec>| serde_json::to_value(spec).unwrap_or_default();
+    agent.tool_specs().iter().map(schema).collect()
+}
+
+fn resume_event(options: &SessionOptions, stored: &StoredSession) -> EventKind {
+    let specs: Arc<[_]> = options.tools.iter().map(|tool| Arc::clone(tool.spec())).collect();
+    let schemas: Vec<Value> =
+        specs.iter().map(|spec| serde_json::to_value(spec).unwrap_or_default()).collect();
+    let same_prompt = stored.system_prompt.as_deref() == Some(&*options.system_prompt);
+    let same_tools = stored.tool_schemas.as_ref() == Some(&schemas);
+    EventKind::SessionResume {
+        provider: options.provider.info().id.clone(),
+        model: options.model.to_string(),
+        history: stored.history.reference(),
+        system_prompt: (!same_prompt).then(|| Arc::clone(&options.system_prompt)),
+        tool_schemas: (!same_tools).then_some(specs),
+        skipped_lines: stored.defects.total(),
+    }
+}

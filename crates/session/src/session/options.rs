@@ -1,0 +1,125 @@
+//! What a session is made of.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use robota_core::{Ambient, DynTool, Part, PermissionMode, PermissionPolicy, Provider, RuleSet, SessionId};
+
+use crate::{Durability, LineFilter, NullStore, PermissionHandler, SessionStore};
+
+/// Most characters of one tool result, by default.
+const OUTPUT_BUDGET: usize = 30_000;
+
+/// What a session is made of: `ISessionOptions` of seed `000`.
+///
+/// Made by [`SessionOptions::new`]; every field may be changed before the session is.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct SessionOptions {
+    /// The model API.
+    pub provider: Arc<dyn Provider>,
+    /// Model id.
+    pub model: Arc<str>,
+    /// System prompt; empty for none.
+    pub system_prompt: Arc<str>,
+    /// Tools, in the order the model sees them.
+    pub tools: Vec<Arc<dyn DynTool>>,
+    /// Working directory, absolute; recorded with the session.
+    pub cwd: PathBuf,
+    /// Name for people. With `None`, a resumed session keeps its name.
+    pub name: Option<String>,
+    /// Id of a new session; a fresh one when `None`. Not used by `resume`.
+    pub session_id: Option<SessionId>,
+    /// Rules and mode that decide about tool calls.
+    pub permissions: PermissionPolicy,
+    /// Who is asked where rules and mode do not decide; without one, such calls are denied.
+    pub permission_handler: Option<Arc<dyn PermissionHandler>>,
+    /// Most model calls in one turn; 0 for no limit.
+    pub max_turns: u32,
+    /// Size of the model's context window, in tokens; 0 when unknown.
+    pub context_window: u64,
+    /// Most output tokens of one model call; `None` leaves it to the provider.
+    pub max_output_tokens: Option<u32>,
+    /// Most characters of one tool result; 0 for no limit.
+    pub output_budget: usize,
+    /// Where the session is kept.
+    pub store: Arc<dyn SessionStore>,
+    /// Time and ids.
+    pub ambient: Ambient,
+    /// When the log is made to survive the death of the machine.
+    pub durability: Durability,
+    /// Goes over every log line and snapshot before it is stored.
+    pub line_filter: Option<LineFilter>,
+}
+
+impl SessionOptions {
+    /// A session of `provider` and `model` that works in `cwd`: no system prompt, no tools, no
+    /// persistence, permission mode `default` with `cwd` as the workspace, no limits but 30,000
+    /// characters per tool result.
+    #[must_use]
+    pub fn new(provider: Arc<dyn Provider>, model: impl Into<Arc<str>>, cwd: impl Into<PathBuf>) -> Self {
+        let cwd = cwd.into();
+        let permissions = PermissionPolicy {
+            mode: PermissionMode::Default,
+            rules: RuleSet::default(),
+            roots: vec![cwd.clone()],
+            home: None,
+        };
+        Self {
+            provider,
+            model: model.into(),
+            system_prompt: "".into(),
+            tools: Vec::new(),
+            cwd,
+            name: None,
+            session_id: None,
+            permissions,
+            permission_handler: None,
+            max_turns: 0,
+            context_window: 0,
+            max_output_tokens: None,
+            output_budget: OUTPUT_BUDGET,
+            store: Arc::new(NullStore),
+            ambient: Ambient::default(),
+            durability: Durability::default(),
+            line_filter: None,
+        }
+    }
+}
+
+/// What a user says in one turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Prompt {
+    /// The text.
+    pub text: String,
+    /// Further parts, such as images.
+    pub parts: Vec<Part>,
+}
+
+impl Prompt {
+    /// A prompt of plain text.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), parts: Vec::new() }
+    }
+
+    /// The same prompt with a further part.
+    #[must_use]
+    pub fn with_part(mut self, part: Part) -> Self {
+        self.parts.push(part);
+        self
+    }
+}
+
+impl From<&str> for Prompt {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<String> for Prompt {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
+}

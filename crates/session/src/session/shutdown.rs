@@ -1,0 +1,46 @@
+//! The end of a session.
+
+use std::time::Duration;
+
+use robota_core::EventKind;
+
+use super::Session;
+use crate::Error;
+
+/// How long an aborted turn may take to end.
+const GRACE: Duration = Duration::from_secs(10);
+
+impl Session {
+    /// Ends the session: aborts the turn that runs, logs the end, takes a snapshot, waits for the
+    /// disk, and gives the session free for other programs. `reason` is one of facts sheet 2.7, such
+    /// as `prompt_input_exit` or `other`.
+    ///
+    /// Happens once; later calls wait for the first and then do nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Storage`](crate::ErrorKind::Storage). The session is closed all the same.
+    pub async fn shutdown(&self, reason: impl Into<String>) -> Result<(), Error> {
+        let mut done = self.shutdown.lock().await;
+        if *done {
+            return Ok(());
+        }
+        self.activity.send_modify(|activity| activity.closed = true);
+        self.abort();
+        let mut activity = self.activity.subscribe();
+        let idle = activity.wait_for(|activity| activity.run.is_none());
+        if tokio::time::timeout(GRACE, idle).await.is_err() {
+            // Its future is neither polled nor dropped; it can do no more harm than this.
+            tracing::warn!(session = %self.id, "a turn did not end, the session is closed all the same");
+        }
+        self.answer_half_done("the session was closed");
+        let ended = self.journal.acknowledge(EventKind::SessionShutdown { reason: reason.into() }).await;
+        let saved = match ended {
+            Ok(()) => self.save_last_snapshot().await,
+            Err(error) => Err(error.into()),
+        };
+        self.journal.close().await;
+        *done = true;
+        saved
+    }
+}

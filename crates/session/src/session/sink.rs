@@ -1,0 +1,87 @@
+//! The sink a turn writes to: the journal, with an eye on what the session must know at the end.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::BoxFuture;
+use robota_core::{Error, EventKind, EventSink, HistoryMutation, Usage};
+use serde_json::Value;
+
+use crate::Journal;
+
+/// A tool call that was not allowed to run.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Denial {
+    /// Name of the tool.
+    pub tool_name: String,
+    /// Id of the call.
+    pub tool_call_id: String,
+    /// The arguments.
+    pub tool_input: Value,
+}
+
+/// Hands everything to the journal and takes note of what passes.
+pub(super) struct SessionSink {
+    journal: Arc<Journal>,
+    seen: Mutex<Seen>,
+}
+
+/// What has passed.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// Calls denied in this turn.
+    pub(super) denials: Vec<Denial>,
+    /// Model calls made in this turn.
+    pub(super) rounds: u32,
+    /// Tokens of this turn.
+    pub(super) usage: Usage,
+    /// Ids of the calls that began and have no result in the history.
+    pub(super) started: BTreeSet<String>,
+}
+
+impl SessionSink {
+    pub(super) fn new(journal: Arc<Journal>) -> Self {
+        Self { journal, seen: Mutex::default() }
+    }
+
+    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets the turn before.
+    pub(super) fn begin_turn(&self) {
+        let mut seen = self.seen();
+        *seen = Seen { started: std::mem::take(&mut seen.started), ..Seen::default() };
+    }
+}
+
+impl EventSink for SessionSink {
+    fn emit(&self, kind: EventKind) {
+        match &kind {
+            EventKind::ProviderRequest { last_words: false, .. } => self.seen().rounds += 1,
+            EventKind::ProviderResponseNormalized { usage, .. } => self.seen().usage += *usage,
+            EventKind::ToolExecutionRequest { tool_call_id, .. } => {
+                self.seen().started.insert(tool_call_id.clone());
+            }
+            EventKind::PermissionDenied { tool_name, tool_call_id, parameters, .. } => {
+                self.seen().denials.push(Denial {
+                    tool_name: tool_name.clone(),
+                    tool_call_id: tool_call_id.clone(),
+                    tool_input: parameters.clone(),
+                });
+            }
+            EventKind::HistoryMutation(HistoryMutation::AppendMessage { message, .. }) => {
+                if let Some(call) = message.answers() {
+                    self.seen().started.remove(call);
+                }
+            }
+            _ => {}
+        }
+        self.journal.emit(kind);
+    }
+
+    fn written(&self) -> BoxFuture<'_, Result<(), Error>> {
+        self.journal.written()
+    }
+}

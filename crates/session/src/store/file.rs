@@ -1,0 +1,202 @@
+//! Sessions as files in a folder of the project.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use robota_core::{Clock, SessionId, SystemClock};
+
+use super::file_log::FileLog;
+use super::listing::{self, log_path, record_path};
+use super::load::{Loaded, load};
+use super::lock::SessionLock;
+use super::{Listing, SessionHead, SessionStore, Snapshot, StoredSession};
+use crate::log::Tail;
+use crate::{Error, OpenLog, files};
+
+/// Keeps sessions in a folder, usually `<project>/.robota` (design section 5):
+///
+/// - `logs/{id}.jsonl`, the log;
+/// - `sessions/{id}.json`, the snapshot, an `ISessionRecord` of seed `000`;
+/// - `sessions/{id}.lock`, held by the one writer.
+///
+/// Folders are made when the first session is, private to the user and hidden from git by a
+/// `.gitignore` of their own.
+#[derive(Clone)]
+pub struct FileStore {
+    folders: Arc<Folders>,
+}
+
+struct Folders {
+    base: PathBuf,
+    sessions: PathBuf,
+    logs: PathBuf,
+    clock: Arc<dyn Clock>,
+}
+
+impl FileStore {
+    /// The sessions in the folder `base`, which need not exist yet, though its parent must.
+    #[must_use]
+    pub fn new(base: impl Into<PathBuf>) -> Self {
+        Self::with_clock(base, Arc::new(SystemClock))
+    }
+
+    /// The same with another clock, which tells lock files since when they are held.
+    #[must_use]
+    pub fn with_clock(base: impl Into<PathBuf>, clock: Arc<dyn Clock>) -> Self {
+        let base = base.into();
+        let (sessions, logs) = (base.join("sessions"), base.join("logs"));
+        Self { folders: Arc::new(Folders { base, sessions, logs, clock }) }
+    }
+
+    /// The log of the session `id`.
+    #[must_use]
+    pub fn log_path(&self, id: &SessionId) -> PathBuf {
+        log_path(&self.folders.logs, id)
+    }
+
+    /// The snapshot of the session `id`.
+    #[must_use]
+    pub fn record_path(&self, id: &SessionId) -> PathBuf {
+        record_path(&self.folders.sessions, id)
+    }
+
+    /// Does `work` where it may block.
+    fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Folders) -> Result<T, Error> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T, Error>> {
+        let folders = Arc::clone(&self.folders);
+        Box::pin(async move {
+            tokio::task::spawn_blocking(move || work(&folders))
+                .await
+                .map_err(|error| Error::storage("the file store was stopped", error))?
+        })
+    }
+}
+
+impl SessionStore for FileStore {
+    fn create<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<OpenLog>, Error>> {
+        let id = id.clone();
+        self.blocking(move |folders| folders.create(&id).map(Some))
+    }
+
+    fn open<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<(StoredSession, OpenLog), Error>> {
+        let id = id.clone();
+        self.blocking(move |folders| folders.open(&id))
+    }
+
+    fn load<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<StoredSession, Error>> {
+        let id = id.clone();
+        self.blocking(move |folders| folders.load(&id).map(|loaded| loaded.stored))
+    }
+
+    fn save(&self, snapshot: Snapshot) -> BoxFuture<'_, Result<(), Error>> {
+        self.blocking(move |folders| {
+            let path = record_path(&folders.sessions, &snapshot.head.id);
+            files::replace(&path, &snapshot.json).map_err(cannot("write", &path))
+        })
+    }
+
+    fn head<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<SessionHead>, Error>> {
+        let id = id.clone();
+        self.blocking(move |folders| Ok(listing::head(&folders.sessions, &folders.logs, &id)))
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
+        self.blocking(|folders| {
+            listing::list(&folders.sessions, &folders.logs).map_err(cannot("list", &folders.base))
+        })
+    }
+
+    fn delete<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<(), Error>> {
+        let id = id.clone();
+        self.blocking(move |folders| folders.delete(&id))
+    }
+}
+
+impl Folders {
+    fn create(&self, id: &SessionId) -> Result<OpenLog, Error> {
+        let log = log_path(&self.logs, id);
+        let lock = self.make_and_lock(id)?;
+        if log.exists() || record_path(&self.sessions, id).exists() {
+            return Err(Error::exists(id));
+        }
+        let file = files::create_append(&log).map_err(cannot("make", &log))?;
+        Ok(self.open_log(&log, FileLog::new(file, 0, self.logs.clone(), lock), 0))
+    }
+
+    fn open(&self, id: &SessionId) -> Result<(StoredSession, OpenLog), Error> {
+        let path = log_path(&self.logs, id);
+        if !path.exists() && !record_path(&self.sessions, id).exists() {
+            return Err(Error::not_found(id));
+        }
+        let lock = self.make_and_lock(id)?;
+        let Loaded { mut stored, tail } = self.load(id)?;
+        let mut file = files::open_append(&path).map_err(cannot("open", &path))?;
+        match tail {
+            None | Some(Tail::Clean) => {}
+            Some(Tail::Torn { at }) => {
+                file.set_len(at).map_err(cannot("repair", &path))?;
+                stored.mark.offset = at;
+            }
+            Some(Tail::Unended) => {
+                file.write_all(b"\n").map_err(cannot("repair", &path))?;
+                stored.mark.offset += 1;
+            }
+        }
+        let offset = stored.mark.offset;
+        let log = self.open_log(&path, FileLog::new(file, offset, self.logs.clone(), lock), offset);
+        Ok((stored, log))
+    }
+
+    fn load(&self, id: &SessionId) -> Result<Loaded, Error> {
+        load(id, &record_path(&self.sessions, id), &log_path(&self.logs, id))
+    }
+
+    fn delete(&self, id: &SessionId) -> Result<(), Error> {
+        let (log, record) = (log_path(&self.logs, id), record_path(&self.sessions, id));
+        if !log.exists() && !record.exists() {
+            return Ok(());
+        }
+        let _lock = self.make_and_lock(id)?;
+        files::remove(&record).map_err(cannot("remove", &record))?;
+        files::remove(&log).map_err(cannot("remove", &log))
+    }
+
+    /// Makes the folders where they are missing, and locks the session.
+    fn make_and_lock(&self, id: &SessionId) -> Result<SessionLock, Error> {
+        let parent = self.base.parent().filter(|parent| !parent.as_os_str().is_empty());
+        if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
+            let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+            return Err(Error::storage(format!("cannot keep a session in {}", parent.display()), missing)
+                .with_hint("make the folder, or run without persistence"));
+        }
+        // In a folder of the user's making, such as one with committed settings, only ours are hidden.
+        let shared = self.base.is_dir();
+        for (folder, hide) in [(&self.base, true), (&self.logs, shared), (&self.sessions, shared)] {
+            files::make_private_folder(folder, hide).map_err(cannot("make", folder))?;
+        }
+        SessionLock::acquire(&self.sessions.join(format!("{id}.lock")), id, self.clock.now())
+    }
+
+    fn open_log(&self, path: &Path, log: FileLog, offset: u64) -> OpenLog {
+        OpenLog::new(Box::new(log), offset, path.display().to_string())
+    }
+}
+
+fn cannot(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let told = format!("cannot {what} {}", path.display());
+    move |error| {
+        let read_only = matches!(
+            error.kind(),
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem
+        );
+        let error = Error::storage(told, error);
+        if read_only {
+            return error.with_hint("make the folder writable, or run without persistence");
+        }
+        error
+    }
+}

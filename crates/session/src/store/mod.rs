@@ -1,0 +1,102 @@
+//! Where sessions are kept.
+
+mod file;
+mod file_log;
+mod find;
+mod head;
+mod listing;
+mod load;
+mod lock;
+mod null;
+mod record;
+mod stored;
+
+use futures_util::future::BoxFuture;
+use robota_core::SessionId;
+
+pub use file::FileStore;
+pub use head::SessionHead;
+pub(crate) use head::preview;
+pub use listing::{Listing, SkippedFile};
+pub use null::NullStore;
+pub use record::{RecordLog, SessionRecord};
+pub use stored::StoredSession;
+
+use crate::{Error, OpenLog};
+
+/// A place that keeps sessions: for each one a log, which is the truth, and a snapshot, which is a
+/// cache of the log's fold that may be deleted at any time (design section 5).
+///
+/// Whoever holds the [`OpenLog`] of a session is its one writer. Readers need no permission, and
+/// may see a log whose last line is still being written.
+pub trait SessionStore: Send + Sync {
+    /// Makes the session `id` with an empty log; `None` from a store that keeps nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Exists`](crate::ErrorKind::Exists), [`Locked`](crate::ErrorKind::Locked),
+    /// [`Storage`](crate::ErrorKind::Storage).
+    fn create<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<OpenLog>, Error>>;
+
+    /// Opens the session `id` for writing. Half a line at the end of the log is taken off first, and
+    /// a missing line break added, so that the next line stands by itself.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`Locked`](crate::ErrorKind::Locked),
+    /// [`Storage`](crate::ErrorKind::Storage). Damage is no error: see [`StoredSession::defects`].
+    fn open<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<(StoredSession, OpenLog), Error>>;
+
+    /// Reads the session `id`, whoever has it open.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`Storage`](crate::ErrorKind::Storage).
+    fn load<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<StoredSession, Error>>;
+
+    /// Replaces the snapshot of a session, all or nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Storage`](crate::ErrorKind::Storage); the earlier snapshot stays.
+    fn save(&self, snapshot: Snapshot) -> BoxFuture<'_, Result<(), Error>>;
+
+    /// The head of the session `id`; `None` when there is no such session.
+    ///
+    /// # Errors
+    ///
+    /// [`Storage`](crate::ErrorKind::Storage).
+    fn head<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<SessionHead>, Error>>;
+
+    /// The heads of all sessions, latest first. What cannot be read is named, not fatal.
+    ///
+    /// # Errors
+    ///
+    /// [`Storage`](crate::ErrorKind::Storage) when there is no list to be had at all.
+    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>>;
+
+    /// Removes the session `id` with its log. A session that is not there is no error.
+    ///
+    /// # Errors
+    ///
+    /// [`Locked`](crate::ErrorKind::Locked), [`Storage`](crate::ErrorKind::Storage).
+    fn delete<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<(), Error>>;
+}
+
+/// A snapshot ready to be stored.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// What a listing shows of the session.
+    pub head: SessionHead,
+    /// The [`SessionRecord`] as JSON, after the session's filter.
+    pub json: Vec<u8>,
+}
+
+impl Snapshot {
+    /// The snapshot `json` of the session that `head` describes.
+    #[must_use]
+    pub fn new(head: SessionHead, json: Vec<u8>) -> Self {
+        Self { head, json }
+    }
+}

@@ -1,0 +1,71 @@
+//! The eight tools, put together from what the host gives.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use robota_core::{DynTool, erase};
+
+use crate::bash::Bash;
+use crate::files::{Edit, Read, Write};
+use crate::process::{find_shell, without_interaction};
+use crate::search::{Glob, Grep};
+use crate::web::{AddressPolicy, SearchBackend, WebFetch, WebSearch};
+use crate::workspace::Workspace;
+
+/// What the built-in tools need of their host.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ToolOptions {
+    /// The folders, and what the model has seen in them.
+    pub workspace: Workspace,
+    /// The environment of commands; see [`crate::process::child_environment`] for what to leave out.
+    /// Pagers, colours, editors and prompts are switched off in any case.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The shell that runs commands; called as `shell -c COMMAND`.
+    pub shell: PathBuf,
+    /// Hosts (`host` or `host:port`) that WebFetch may reach although they are not public.
+    pub allow_hosts: Vec<String>,
+    /// The search engine; without one, WebSearch says how to set it up.
+    pub search: Option<Arc<dyn SearchBackend>>,
+}
+
+impl ToolOptions {
+    /// Tools for `workspace` whose commands run in `environment`, in the first `bash` of its `PATH`
+    /// or else `/bin/sh`; no host is allowed and no search engine set up.
+    #[must_use]
+    pub fn new(workspace: Workspace, environment: Vec<(OsString, OsString)>) -> Self {
+        let path = environment.iter().find(|(name, _)| name == OsStr::new("PATH"));
+        let shell = find_shell(path.map(|(_, value)| value.as_os_str()));
+        Self { workspace, environment, shell, allow_hosts: Vec::new(), search: None }
+    }
+}
+
+impl fmt::Debug for ToolOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The environment may hold secrets of the user.
+        f.debug_struct("ToolOptions")
+            .field("workspace", &self.workspace)
+            .field("shell", &self.shell)
+            .field("allow_hosts", &self.allow_hosts)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Bash, Read, Write, Edit, Glob, Grep, WebFetch and WebSearch, in this order.
+#[must_use]
+pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
+    let ToolOptions { workspace, environment, shell, allow_hosts, search } = options;
+    let environment = without_interaction(&environment);
+    vec![
+        erase(Bash { workspace: workspace.clone(), shell, environment }),
+        erase(Read { workspace: workspace.clone() }),
+        erase(Write { workspace: workspace.clone() }),
+        erase(Edit { workspace: workspace.clone() }),
+        erase(Glob { workspace: workspace.clone() }),
+        erase(Grep { workspace }),
+        erase(WebFetch { policy: AddressPolicy::new(allow_hosts) }),
+        erase(WebSearch { backend: search }),
+    ]
+}

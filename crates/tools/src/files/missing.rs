@@ -1,0 +1,43 @@
+//! Help for a path that does not exist.
+
+use std::fs;
+use std::path::Path;
+
+use similar::get_close_matches;
+
+use crate::failure::Failure;
+use crate::workspace::Workspace;
+
+/// Names looked at in the folder.
+const MAX_NAMES: usize = 2_000;
+/// Names suggested.
+const MAX_SUGGESTIONS: usize = 3;
+
+/// The failure for a path that does not exist, with similar names of the same folder or the part
+/// of the path that does exist.
+pub(crate) fn missing_path(workspace: &Workspace, path: &Path) -> Failure {
+    let shown = workspace.display(path);
+    let hint = match path.parent() {
+        Some(folder) if folder.is_dir() => similar_names(workspace, path),
+        _ => path
+            .ancestors()
+            .find(|above| above.is_dir())
+            .map(|above| format!("the path exists only up to {}", workspace.display(above))),
+    };
+    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    Failure::new("not_found", format!("{shown} does not exist{hint}"))
+}
+
+fn similar_names(workspace: &Workspace, path: &Path) -> Option<String> {
+    let (folder, wanted) = (path.parent()?, path.file_name()?.to_string_lossy().to_lowercase());
+    let entries = fs::read_dir(folder).ok()?.flatten().take(MAX_NAMES);
+    let names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
+    let candidates: Vec<&str> = lower.iter().map(String::as_str).collect();
+    let mut close = get_close_matches(wanted.as_str(), &candidates, MAX_SUGGESTIONS, 0.6);
+    close.dedup();
+    let found = close.iter().filter_map(|close| lower.iter().position(|name| name == close));
+    let found = found.filter_map(|at| names.get(at)).map(|name| workspace.display(&folder.join(name)));
+    let found: Vec<String> = found.collect();
+    if found.is_empty() { None } else { Some(format!("did you mean {}?", found.join(" or "))) }
+}

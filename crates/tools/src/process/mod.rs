@@ -1,0 +1,117 @@
+//! The one place that starts programs.
+//!
+//! A program gets a session and process group of its own, no standard input, and one pipe for
+//! standard output and standard error, so that their order is kept. It is ended as a group: TERM,
+//! two seconds of grace, KILL. That happens when its time is up, when the caller cancels, and when
+//! the caller drops the call.
+
+mod capture;
+mod environment;
+mod group;
+mod shell;
+mod supervise;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+pub use environment::child_environment;
+pub(crate) use environment::without_interaction;
+pub use shell::find_shell;
+
+/// A program to run.
+#[derive(Clone, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "a plain record that callers write out")]
+pub struct CommandLine {
+    /// The program, absolute or found on the `PATH` of this process.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The folder it runs in.
+    pub directory: PathBuf,
+    /// Its whole environment; nothing is inherited.
+    pub environment: Vec<(OsString, OsString)>,
+    /// How long it may run.
+    pub timeout: Duration,
+}
+
+/// A program that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finished {
+    /// How it ended.
+    pub ending: Ending,
+    /// What it wrote, at most about 30,000 bytes: the beginning and the end, with a line in the
+    /// middle that tells how much is missing. Bytes that are not UTF-8 are replaced.
+    pub output: String,
+    /// Bytes missing from the middle of `output`.
+    pub omitted_bytes: u64,
+    /// A program it left behind still holds the output open.
+    pub left_behind: bool,
+    /// How long it ran.
+    pub duration: Duration,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ending {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal that was not ours.
+    Signalled(i32),
+    /// Its time was up.
+    TimedOut,
+    /// The caller cancelled.
+    Cancelled,
+}
+
+/// A program that could not be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// It did not start.
+    #[error("cannot start {}: {source}", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It started, but how it ended could not be learned.
+    #[error("lost track of a running program: {0}")]
+    Lost(#[source] io::Error),
+}
+
+/// Runs `command` to its end. `on_output` sees the output as it appears.
+///
+/// Returns at the latest about three seconds after the timeout or the cancellation. When this
+/// future is dropped, the program is ended in the background.
+///
+/// # Errors
+///
+/// When the program cannot be started or waited for.
+///
+/// # Panics
+///
+/// Outside a tokio runtime with time and I/O enabled.
+pub async fn run(
+    command: CommandLine,
+    cancel: &CancellationToken,
+    on_output: impl FnMut(&str) + Send + 'static,
+) -> Result<Finished, RunError> {
+    let stop = cancel.child_token();
+    let _stop_when_dropped = stop.clone().drop_guard();
+    let supervisor = supervise::start(&command, on_output)?;
+    let supervised = tokio::spawn(supervisor.supervise(command.timeout, stop));
+    supervised.await.unwrap_or_else(|error| Err(RunError::Lost(io::Error::other(error))))
+}
+
+/// The usual name of a signal, such as `SIGKILL`.
+#[must_use]
+pub fn signal_name(signal: i32) -> Option<&'static str> {
+    group::signal_name(signal)
+}

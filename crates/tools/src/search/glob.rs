@@ -1,0 +1,192 @@
+//! Glob: finds files by name.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use globset::{GlobBuilder, GlobMatcher};
+use robota_core::{Access, PathAccess, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::newest::Newest;
+use super::walk::each_file;
+use crate::blocking;
+use crate::failure::Failure;
+use crate::files::missing_path;
+use crate::input::{PathInput, WholeNumber};
+use crate::workspace::Workspace;
+
+const DEFAULT_LIMIT: usize = 1_000;
+const MAX_LIMIT: usize = 100_000;
+/// Bytes of the list; what does not fit counts as not shown.
+const MAX_BYTES: usize = 29_000;
+
+pub(crate) struct Glob {
+    pub(crate) workspace: Workspace,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GlobInput {
+    /// Such as `src/**/*.{ts,tsx}`.
+    #[serde(alias = "glob", alias = "glob_pattern")]
+    pattern: String,
+    /// Folder; default the project.
+    #[serde(default, alias = "directory", alias = "dir", alias = "target_directory")]
+    #[schemars(with = "PathInput")]
+    path: Option<PathInput>,
+    /// Default 1000.
+    #[serde(default)]
+    #[schemars(with = "WholeNumber")]
+    limit: Option<WholeNumber>,
+    /// Found once: what is checked is what is searched.
+    #[serde(skip)]
+    place: OnceLock<Place>,
+}
+
+impl Tool for Glob {
+    type Input = GlobInput;
+
+    fn describe(&self) -> ToolSpec {
+        ToolSpec::new(
+            "Glob",
+            ToolClass::Inspect,
+            "Finds files by path pattern, newest first. Files ignored by git are left out.",
+        )
+        .read_only()
+    }
+
+    fn access(&self, input: &GlobInput) -> Vec<Access> {
+        let place = self.place(input);
+        vec![Access::Path {
+            kind: PathAccess::Search,
+            requested: place.requested.clone(),
+            resolved: place.folder.clone(),
+        }]
+    }
+
+    async fn run(self: Arc<Self>, input: GlobInput, context: ToolContext) -> ToolResult {
+        blocking::look(&context, move |stop| self.glob(&input, stop)).await
+    }
+}
+
+/// A pattern split into the folder it names and the part that has to be looked for.
+#[derive(Debug)]
+struct Place {
+    requested: String,
+    folder: PathBuf,
+    rest: String,
+}
+
+impl Glob {
+    fn place<'a>(&self, input: &'a GlobInput) -> &'a Place {
+        input.place.get_or_init(|| self.find_place(input))
+    }
+
+    fn find_place(&self, input: &GlobInput) -> Place {
+        let (fixed, rest) = split_fixed(&input.pattern);
+        let base = input.path.as_ref().map_or("", |path| path.written());
+        // As with any path, an absolute or home-relative pattern replaces the folder.
+        let requested = match (base, fixed) {
+            ("", "") => ".".to_owned(),
+            ("", fixed) => fixed.to_owned(),
+            (base, "") => base.to_owned(),
+            (_, fixed) if fixed.starts_with(['/', '~']) => fixed.to_owned(),
+            (base, fixed) => format!("{base}/{fixed}"),
+        };
+        Place { folder: self.workspace.resolve(&requested), requested, rest: rest.to_owned() }
+    }
+
+    fn glob(&self, input: &GlobInput, stop: &CancellationToken) -> Result<ToolOutcome, Failure> {
+        let Place { folder, rest, .. } = self.place(input);
+        let matcher = compile(rest)?;
+        if !folder.is_dir() {
+            if folder.exists() {
+                let message = format!("{} is not a folder", self.workspace.display(folder));
+                return Err(Failure::new("not_folder", message));
+            }
+            return Err(missing_path(&self.workspace, folder));
+        }
+        let limit = input.limit.map_or(DEFAULT_LIMIT, |limit| limit.count().clamp(1, MAX_LIMIT));
+        let newest = Mutex::new(Newest::new(limit));
+        let unreadable = each_file(folder, None, stop, |entry| {
+            if !matches(&matcher, folder, entry.path()) {
+                return;
+            }
+            let modified = entry.metadata().map_or((0, 0), |found| (found.mtime(), found.mtime_nsec()));
+            newest.lock().unwrap_or_else(PoisonError::into_inner).show(modified, entry.into_path());
+        });
+        if stop.is_cancelled() {
+            return Err(Failure::cancelled());
+        }
+        let newest = newest.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let hint = hint(folder, rest, &input.pattern);
+        Ok(self.outcome(newest, unreadable, &format!("no files match {}{hint}", input.pattern)))
+    }
+
+    fn outcome(&self, newest: Newest, unreadable: usize, nothing: &str) -> ToolOutcome {
+        let found = newest.seen();
+        let mut text = String::new();
+        let mut shown = 0;
+        for path in newest.into_paths() {
+            let line = self.workspace.display(&path);
+            if text.len() + line.len() > MAX_BYTES {
+                break;
+            }
+            text.push_str(&line);
+            text.push('\n');
+            shown += 1;
+        }
+        if found == 0 {
+            text.push_str(nothing);
+            text.push('\n');
+        } else if shown < found {
+            text.push_str(&format!("[the newest {shown} of {found} files; use a narrower pattern]\n"));
+        }
+        if unreadable > 0 {
+            text.push_str(&format!("[{unreadable} folders or files could not be read]\n"));
+        }
+        text.truncate(text.trim_end_matches('\n').len());
+        ToolOutcome::success(text).with_structured(json!({"found": found, "shown": shown}))
+    }
+}
+
+/// How a pattern that matches nothing may have been meant.
+fn hint(folder: &Path, rest: &str, pattern: &str) -> String {
+    if folder.join(rest).is_dir() {
+        format!("; it is a folder: use {}/**", pattern.trim_end_matches('/'))
+    } else if !pattern.contains('/') {
+        format!("; to look in subfolders use **/{pattern}")
+    } else {
+        String::new()
+    }
+}
+
+/// Splits off the leading folders that hold no pattern character.
+fn split_fixed(pattern: &str) -> (&str, &str) {
+    let special = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
+    match pattern.get(..special).unwrap_or_default().rfind('/') {
+        Some(0) => ("/", pattern.get(1..).unwrap_or_default()),
+        Some(slash) => {
+            (pattern.get(..slash).unwrap_or_default(), pattern.get(slash + 1..).unwrap_or_default())
+        }
+        None => ("", pattern),
+    }
+}
+
+fn compile(pattern: &str) -> Result<GlobMatcher, Failure> {
+    if pattern.split('/').any(|part| part == "..") {
+        let message = "`..` may only stand before the first `*`, `?`, `[` or `{` of a pattern";
+        return Err(Failure::new("invalid_argument", message));
+    }
+    let glob = GlobBuilder::new(pattern).literal_separator(true).empty_alternates(true).build();
+    let glob = glob.map_err(|error| Failure::new("invalid_argument", format!("invalid pattern: {error}")))?;
+    Ok(glob.compile_matcher())
+}
+
+fn matches(matcher: &GlobMatcher, folder: &Path, path: &Path) -> bool {
+    path.strip_prefix(folder).is_ok_and(|inside| matcher.is_match(inside))
+}

@@ -1,0 +1,191 @@
+//! The folders a session works in, and how a path the model wrote becomes one of the file system.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::files::ReadState;
+
+/// The most symbolic links followed for one path, as in the Linux kernel.
+const MAX_LINKS: usize = 40;
+
+/// The folders of a session, shared by its tools; cloning gives another handle to the same one.
+///
+/// It also remembers which files the model has seen, so that a change of an unseen file is refused.
+#[derive(Clone, Debug)]
+pub struct Workspace(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    roots: Vec<PathBuf>,
+    home: Option<PathBuf>,
+    current: RwLock<PathBuf>,
+    reads: ReadState,
+}
+
+impl Workspace {
+    /// A workspace in `root` and `additional` folders, all absolute; work begins in `root`.
+    ///
+    /// `home` is what `~/` stands for; without it, `~` is an ordinary name.
+    #[must_use]
+    pub fn new(
+        root: impl AsRef<Path>,
+        additional: impl IntoIterator<Item = PathBuf>,
+        home: Option<PathBuf>,
+    ) -> Self {
+        let root = resolve_links(root.as_ref());
+        let additional = additional.into_iter().map(|folder| resolve_links(&folder));
+        let roots = std::iter::once(root.clone()).chain(additional).collect();
+        Self(Arc::new(Shared { roots, home, current: RwLock::new(root), reads: ReadState::default() }))
+    }
+
+    /// The main folder, with symlinks resolved.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.0.roots.first().map_or(Path::new("/"), PathBuf::as_path)
+    }
+
+    /// The main folder and the additional ones, with symlinks resolved.
+    #[must_use]
+    pub fn roots(&self) -> &[PathBuf] {
+        &self.0.roots
+    }
+
+    /// Whether `resolved`, as [`Workspace::resolve`] gives it, lies in one of the folders.
+    #[must_use]
+    pub fn contains(&self, resolved: &Path) -> bool {
+        self.0.roots.iter().any(|root| resolved.starts_with(root))
+    }
+
+    /// The folder relative paths start from and commands run in.
+    #[must_use]
+    pub fn current_dir(&self) -> PathBuf {
+        self.0.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Moves to `path`, written like any path of a call.
+    ///
+    /// # Errors
+    ///
+    /// When it is not a folder; the current folder then stays.
+    pub fn change_dir(&self, path: &str) -> io::Result<()> {
+        let resolved = self.resolve(path);
+        if !fs::metadata(&resolved)?.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::NotADirectory));
+        }
+        *self.0.current.write().unwrap_or_else(PoisonError::into_inner) = resolved;
+        Ok(())
+    }
+
+    /// The absolute path that `written` means: relative to the current folder, `~/` from home,
+    /// symlinks (dangling ones too) and `..` resolved as far as the path exists, lexically beyond.
+    #[must_use]
+    pub fn resolve(&self, written: &str) -> PathBuf {
+        let path = match (written.strip_prefix('~'), &self.0.home) {
+            (Some(""), Some(home)) => home.clone(),
+            (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+            _ => self.current_dir().join(written),
+        };
+        resolve_links(&path)
+    }
+
+    /// A path for the model: relative to the current folder where it lies inside, else absolute.
+    #[must_use]
+    pub fn display(&self, resolved: &Path) -> String {
+        match resolved.strip_prefix(self.current_dir()) {
+            Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+            Ok(inside) => inside.to_string_lossy().into_owned(),
+            Err(_) => resolved.to_string_lossy().into_owned(),
+        }
+    }
+
+    /// What the model has seen of the files.
+    pub(crate) fn reads(&self) -> &ReadState {
+        &self.0.reads
+    }
+}
+
+/// Follows `path` from the root, component by component.
+fn resolve_links(path: &Path) -> PathBuf {
+    let mut resolved = PathBuf::from("/");
+    let mut pending: VecDeque<OsString> = steps(path);
+    let mut links = 0;
+    while let Some(step) = pending.pop_front() {
+        if step == ".." {
+            resolved.pop();
+            continue;
+        }
+        let next = resolved.join(step);
+        match fs::read_link(&next) {
+            Ok(target) if links < MAX_LINKS => {
+                links += 1;
+                if target.is_absolute() {
+                    resolved = PathBuf::from("/");
+                }
+                for step in steps(&target).into_iter().rev() {
+                    pending.push_front(step);
+                }
+            }
+            _ => resolved = next,
+        }
+    }
+    resolved
+}
+
+fn steps(path: &Path) -> VecDeque<OsString> {
+    let meaningful =
+        path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    meaningful.map(|part| part.as_os_str().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn paths_are_resolved_through_links_dots_and_home() {
+        let temp = tempfile::tempdir().unwrap();
+        let base = resolve_links(temp.path());
+        fs::create_dir_all(base.join("project/src")).unwrap();
+        fs::create_dir_all(base.join("elsewhere/deep")).unwrap();
+        symlink(base.join("elsewhere/deep"), base.join("project/link")).unwrap();
+        symlink("../missing/target", base.join("project/dangling")).unwrap();
+        symlink("loop", base.join("project/loop")).unwrap();
+        let workspace = Workspace::new(base.join("project"), [], Some(base.join("home")));
+
+        let cases = [
+            ("src/./a.rs", "project/src/a.rs"),
+            ("link/../x", "elsewhere/x"),
+            ("dangling", "missing/target"),
+            ("missing/../b", "project/b"),
+            ("~/notes", "home/notes"),
+            ("~", "home"),
+            ("~other/x", "project/~other/x"),
+            ("loop", "project/loop"),
+        ];
+        for (written, expected) in cases {
+            assert_eq!(workspace.resolve(written), base.join(expected), "{written}");
+        }
+        assert_eq!(workspace.resolve("/../../etc"), Path::new("/etc"));
+        assert!(workspace.contains(&workspace.resolve("src/new")));
+        assert!(!workspace.contains(&workspace.resolve("link/x")));
+    }
+
+    #[test]
+    fn the_current_folder_moves_only_to_a_folder() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::create_dir(temp.path().join("sub")).unwrap();
+        let workspace = Workspace::new(temp.path(), [], None);
+        workspace.change_dir("sub").unwrap();
+        assert!(workspace.change_dir("nowhere").is_err());
+        assert_eq!(workspace.current_dir(), workspace.root().join("sub"));
+        assert_eq!(workspace.display(&workspace.resolve("a")), "a");
+        assert_eq!(workspace.display(&workspace.current_dir()), ".");
+        assert_eq!(workspace.display(workspace.root()), workspace.root().to_str().unwrap());
+    }
+}

@@ -1,0 +1,64 @@
+use std::fs::File;
+use std::os::unix::fs::symlink;
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde_json::json;
+
+use crate::session::Session;
+
+/// Files whose time stamps are in the order of the names.
+fn tree(session: &Session, names: &[&str]) {
+    for (age, name) in names.iter().enumerate() {
+        let path = session.put(name, "");
+        let modified = UNIX_EPOCH + Duration::from_secs(1_000_000 - age as u64);
+        File::options().write(true).open(path).unwrap().set_modified(modified).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_newest_come_first_and_ignored_files_not_at_all() {
+    let session = Session::new();
+    tree(&session, &["src/b.rs", ".hidden/c.rs", "a.rs", "src/d.txt", "target/x.rs", ".git/y.rs"]);
+    session.put(".gitignore", "target/\n");
+    let find = |pattern: &str| session.ok("Glob", json!({"pattern": pattern}));
+    assert_eq!(find("**/*.rs").await, "src/b.rs\n.hidden/c.rs\na.rs");
+    assert_eq!(find("*.rs").await, "a.rs");
+    assert_eq!(find("src/*.{rs,txt}").await, "src/b.rs\nsrc/d.txt");
+    assert_eq!(find("s?c/[a-c].rs").await, "src/b.rs");
+    assert_eq!(find("a.rs").await, "a.rs");
+    assert_eq!(find("*.md").await, "no files match *.md; to look in subfolders use **/*.md");
+    assert_eq!(find("src/").await, "no files match src/; it is a folder: use src/**");
+    let absolute = session.path("").canonicalize().unwrap().join("src/**");
+    assert_eq!(find(absolute.to_str().unwrap()).await, "src/b.rs\nsrc/d.txt");
+    let inside = session.ok("Glob", json!({"pattern": "*.rs", "path": "src"})).await;
+    assert_eq!(inside, "src/b.rs");
+}
+
+#[tokio::test]
+async fn a_limit_is_told() {
+    let session = Session::new();
+    tree(&session, &["a", "b", "c", "d"]);
+    let outcome = session.call("Glob", json!({"pattern": "*", "limit": 2})).await;
+    assert_eq!(outcome.content, "a\nb\n[the newest 2 of 4 files; use a narrower pattern]");
+    assert_eq!(outcome.structured.unwrap(), json!({"found": 4, "shown": 2}));
+}
+
+#[tokio::test]
+async fn loops_and_wrong_places_do_no_harm() {
+    let session = Session::new();
+    session.put("a/file", "");
+    symlink("..", session.path("a/up")).unwrap();
+    symlink("nowhere", session.path("a/dangling")).unwrap();
+    assert_eq!(session.ok("Glob", json!({"pattern": "**"})).await, "a/file");
+    let cases = [
+        (json!({"pattern": "a/{b"}), "invalid_argument"),
+        (json!({"pattern": "*/../x"}), "invalid_argument"),
+        (json!({"pattern": "*", "path": "b"}), "not_found"),
+        (json!({"pattern": "*", "path": "a/file"}), "not_folder"),
+    ];
+    for (arguments, code) in cases {
+        assert_eq!(session.refused("Glob", arguments).await.0, code);
+    }
+    session.cancel.cancel();
+    assert_eq!(session.refused("Glob", json!({"pattern": "**"})).await.0, "cancelled");
+}

@@ -1,0 +1,17 @@
+//! The tools as a host calls them: by name, with the JSON a model writes.
+
+#![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "the tests make the files the tools work on")]
+
+mod bash;
+mod edit;
+mod glob;
+mod grep;
+mod read;
+mod server;
+mod session;
+mod specs;
+mod web_fetch;
+mod web_search;
+mod write;
+#[cfg(test)] mod tmp_stress;
