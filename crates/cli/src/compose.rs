@@ -5,10 +5,11 @@ use std::sync::Arc;
 use robota_core::{ModelInfo, ModelTable, Provider};
 use robota_framework::{
     Assembly, Credential, PermissionOverrides, ProjectPaths, PromptOverrides, ProviderOverrides,
-    ResolvedProvider, SessionBlueprint, Settings,
+    ResolvedProvider, SessionBlueprint, Settings, Variable,
 };
-use robota_providers::{ProviderKind, ProviderSpec};
+use robota_providers::{ConnectionOptions, ProviderKind, ProviderSpec};
 use robota_session::{ErrorKind, Session};
+use serde_json::Value;
 
 use crate::args::{RunArgs, split_rules};
 use crate::exit::{Exit, Failure, exit_of};
@@ -33,9 +34,11 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
     let model = ResolvedProvider::resolve(&settings, &host.environment, &overrides)
         .map_err(|error| Failure::from_error(Exit::Configuration, &error).with_hint(error.hint()))?;
     let model_info = ModelTable::builtin().lookup(&model.model);
-    let provider = provider(&model, &model_info)?;
+    let provider = provider(host, &model, &model_info)?;
     let mut notices = settings.ignored.clone();
-    notices.extend(settings.warnings.iter().map(ToString::to_string));
+    if args.verbose || args.debug {
+        notices.extend(settings.warnings.iter().map(ToString::to_string));
+    }
 
     let mut blueprint =
         SessionBlueprint::new(paths.clone(), settings, host.environment.clone(), model.clone(), provider);
@@ -64,7 +67,7 @@ const SETTINGS_HINT: &str =
     "Nothing was started, because rules in that file would be lost. Correct it or move it away.";
 
 /// The provider of a resolved profile.
-fn provider(model: &ResolvedProvider, info: &ModelInfo) -> Result<Arc<dyn Provider>, Failure> {
+fn provider(host: &Host, model: &ResolvedProvider, info: &ModelInfo) -> Result<Arc<dyn Provider>, Failure> {
     let kind: ProviderKind =
         model.kind.parse().map_err(|error| Failure::from_error(Exit::Configuration, &error))?;
     let mut spec = ProviderSpec::new(kind);
@@ -76,6 +79,14 @@ fn provider(model: &ResolvedProvider, info: &ModelInfo) -> Result<Arc<dyn Provid
     spec.connection.base_url.clone_from(&model.base_url);
     spec.connection.idle_timeout = model.idle_timeout;
     spec.default_max_output_tokens = u32::try_from(info.max_output_tokens).ok();
+    if let Some(retries) = retries(host)? {
+        spec.retry.max_attempts = retries + 1;
+    }
+    if let Some(options) = &model.options {
+        apply_options(options, &mut spec.connection).map_err(|message| {
+            Failure::new(Exit::Configuration, format!("the provider `{}`: {message}", model.name))
+        })?;
+    }
     robota_providers::build(spec).map_err(|error| {
         let failure = Failure::from_error(Exit::Configuration, &error);
         match error.hint() {
@@ -83,6 +94,40 @@ fn provider(model: &ResolvedProvider, info: &ModelInfo) -> Result<Arc<dyn Provid
             None => failure,
         }
     })
+}
+
+fn retries(host: &Host) -> Result<Option<u32>, Failure> {
+    let variable = Variable::ROBOTA_MAX_RETRIES;
+    let Some(text) = host.environment.get(variable) else { return Ok(None) };
+    let number = text.parse().ok().filter(|number| *number <= MAX_RETRIES);
+    number.map(Some).ok_or_else(|| {
+        let message = format!("{} is `{text}`; expected a number from 0 to {MAX_RETRIES}", variable.name);
+        Failure::new(Exit::Configuration, message)
+    })
+}
+
+/// The most retries a user may ask for.
+const MAX_RETRIES: u32 = 20;
+
+/// `options` of a profile: `headers` are added to each request, `body` to its JSON.
+fn apply_options(options: &Value, connection: &mut ConnectionOptions) -> Result<(), String> {
+    let Value::Object(options) = options else { return Err("`options` must be an object".to_owned()) };
+    for (key, value) in options {
+        match (key.as_str(), value) {
+            ("headers", Value::Object(headers)) => {
+                for (name, value) in headers {
+                    let Value::String(value) = value else {
+                        return Err(format!("the header `{name}` in `options` must be a string"));
+                    };
+                    connection.headers.push((name.clone(), value.as_str().into()));
+                }
+            }
+            ("body", Value::Object(body)) => connection.extra_body.clone_from(body),
+            ("headers" | "body", _) => return Err(format!("`{key}` in `options` must be an object")),
+            _ => return Err(format!("`{key}` in `options` is not known; there are `headers` and `body`")),
+        }
+    }
+    Ok(())
 }
 
 impl Composition {
@@ -125,5 +170,29 @@ pub(crate) fn session_failure(error: &robota_session::Error) -> Failure {
             "Make the folder writable, or run with --no-session-persistence, which keeps nothing on disk.",
         ),
         (None, _) => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn applied(options: &Value) -> Result<ConnectionOptions, String> {
+        let mut connection = ConnectionOptions::default();
+        apply_options(options, &mut connection).map(|()| connection)
+    }
+
+    #[test]
+    fn options_of_a_profile_reach_the_request_or_are_refused() {
+        let connection =
+            applied(&json!({"headers": {"anthropic-beta": "x"}, "body": {"service_tier": "auto"}})).unwrap();
+        assert_eq!(connection.headers[0].0, "anthropic-beta");
+        assert_eq!(connection.extra_body["service_tier"], "auto");
+        assert!(
+            applied(&json!({"hedaers": {}})).unwrap_err().contains("`hedaers` in `options` is not known")
+        );
+        assert!(applied(&json!({"headers": {"a": 1}})).unwrap_err().contains("`a`"));
     }
 }

@@ -36,6 +36,7 @@ variables! {
     ROBOTA_PROVIDER: "Provider to use: a profile of the settings, `anthropic` or `openai`; `--provider` wins over it.",
     ROBOTA_MODEL: "Model to use; `--model` wins over it.",
     ROBOTA_PERMISSION_MODE: "Permission mode to start in; `--permission-mode` wins over it.",
+    ROBOTA_MAX_RETRIES: "How often a failed model call is repeated, from 0 to 20, instead of 4 times.",
     ROBOTA_HOME: "Folder of the user's settings and sessions, instead of `~/.robota`.",
     ANTHROPIC_API_KEY: "Key of the Anthropic API.",
     ANTHROPIC_AUTH_TOKEN: "Bearer token for the Anthropic API or a gateway, used when ANTHROPIC_API_KEY is not set.",

@@ -81,6 +81,18 @@ impl Context {
         Run::of(self.robota(arguments).output().unwrap())
     }
 
+    /// Waits until `text` stands in a log of the project; the log is written while the turn runs.
+    pub(crate) fn wait_for_log(&self, text: &str) {
+        let folder = self.space.path("project/.robota/logs");
+        loop {
+            let logs = std::fs::read_dir(&folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+            if logs.into_iter().any(|log| std::fs::read_to_string(log).is_ok_and(|log| log.contains(text))) {
+                return;
+            }
+            std::thread::yield_now();
+        }
+    }
+
     /// The only session log of the project.
     pub(crate) fn log(&self) -> Vec<Value> {
         let folder = self.space.path("project/.robota/logs");

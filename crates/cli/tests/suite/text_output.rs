@@ -43,12 +43,13 @@ fn tools_work_in_the_project_and_verbose_shows_them() {
             .reply(Reply::new().tool_call("c2", "Bash", json!({"command": "cat greeting.txt"})))
             .reply("Done."),
     );
-    let allowed = ["-p", "greet", "--permission-mode", "acceptEdits", "--allowedTools", "Bash(cat *)", "--verbose"];
+    let allowed =
+        ["-p", "greet", "--permission-mode", "acceptEdits", "--allowedTools", "Bash(cat *)", "--verbose"];
     let run = context.run(&allowed);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "Writing.\n\nDone.\n"));
     assert_eq!(run.stderr, "● Write greeting.txt\n● Bash cat greeting.txt\n");
     assert_eq!(context.space.read("project/greeting.txt"), "hello\n");
-    assert!(context.server.requests()[2].new_tool_results()[0].text.contains("hello"));
+    assert!(context.server.requests()[2].new_tool_results()[0].content.contains("hello"));
     context.server.assert_clean();
 }
 
@@ -62,7 +63,7 @@ fn what_would_be_asked_is_refused_with_the_rule_that_would_allow_it() {
     assert!(run.stderr.contains("--allowed-tools 'Bash(touch made)'"), "{}", run.stderr);
     assert!(!context.space.exists("project/made"));
     let told = &context.server.requests()[1].new_tool_results()[0];
-    assert!(told.is_error && told.text.contains("Bash(touch made)"), "{}", told.text);
+    assert!(told.is_error && told.content.contains("Bash(touch made)"), "{}", told.content);
 }
 
 #[test]

@@ -126,7 +126,11 @@ impl Agent {
         match turn.gate.authorize(request).await {
             Authorization::Allowed => self.execute(turn, index, call, prepared).await,
             Authorization::Denied { reason, allow_rule } => {
-                let outcome = ToolOutcome::failure(reason.clone()).with_error_code("permission_denied");
+                let told = match &allow_rule {
+                    Some(rule) => format!("{reason} The user could allow it with the rule `{rule}`."),
+                    None => reason.clone(),
+                };
+                let outcome = ToolOutcome::failure(told).with_error_code("permission_denied");
                 turn.sink.emit(EventKind::PermissionDenied {
                     tool_name: call.name.clone(),
                     tool_call_id: call.id.clone(),

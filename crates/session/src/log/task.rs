@@ -11,8 +11,13 @@ const KEEP_BUFFER: usize = 1024 * 1024;
 
 /// Writes what the journal queues until it closes. All that waits is written at once, and one
 /// fsync answers everyone who asked for it meanwhile.
-pub(super) async fn write_log(shared: Arc<Shared>, writer: Box<dyn LogWriter>) {
-    let mut guard = TaskGuard { shared, writer: Some(writer) };
+pub(super) fn write_log(shared: Arc<Shared>, writer: Box<dyn LogWriter>) -> impl Future<Output = ()> {
+    // Outside of the future, so that it speaks up also when the future is dropped before its first poll.
+    let guard = TaskGuard { shared, writer: Some(writer) };
+    write_until_closed(guard)
+}
+
+async fn write_until_closed(mut guard: TaskGuard) {
     let mut lines = Vec::new();
     while let Some(writer) = guard.writer.as_deref_mut() {
         match guard.shared.next_step(&mut lines) {

@@ -8,7 +8,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
-use robota_core::{Agent, AgentConfig, Ambient, Error, Event, EventKind, EventSink, Message, MessageRef, Turn};
+use robota_core::{
+    Agent, AgentConfig, Ambient, Error, Event, EventKind, EventSink, Message, MessageRef, Turn,
+};
 use tokio_util::sync::CancellationToken;
 
 use recording::{RecordedTurn, Recording};

@@ -156,7 +156,7 @@ async fn a_tool_runs_only_after_its_request_is_written() {
         let script = Script::new().reply(Reply::new().tool_call("c1", "Act", json!({}))).reply("Done.");
         let (mut scene, watch) = watched(script);
         let state_at_call = Arc::new(Mutex::new(Vec::new()));
-        let (tool, _) = TestTool::new("Act", {
+        let (tool, _) = TestTool::parallel("Act", {
             let (watch, state) = (watch.clone(), state_at_call.clone());
             move |_| {
                 state.lock().unwrap().clone_from(&watch.done.borrow());
@@ -248,7 +248,7 @@ async fn a_failed_fsync_is_not_acknowledged() {
 async fn no_tool_runs_when_its_request_cannot_be_written() {
     let script = Script::new().reply(Reply::new().hold_at("answer").tool_call("c1", "Act", json!({})));
     let (mut scene, watch) = watched(script);
-    let (tool, calls) = TestTool::new("Act", |_| Box::pin(async { Ok(ToolOutcome::success("done")) }));
+    let (tool, calls) = TestTool::parallel("Act", |_| Box::pin(async { Ok(ToolOutcome::success("done")) }));
     scene = scene.with_tools([tool]);
     let session = Arc::new(Session::create(scene.options()).await.unwrap());
     let running = tokio::spawn({

@@ -72,7 +72,7 @@ async fn a_call_that_was_running_is_unknown_and_one_that_waited_was_not_run() {
 #[tokio::test]
 async fn a_dropped_turn_is_answered_before_the_next() {
     let script = Script::new().reply(Reply::new().tool_call("c1", "Slow", json!({}))).reply("I see.");
-    let (slow, _) = TestTool::new("Slow", |_| Box::pin(pending()));
+    let (slow, _) = TestTool::parallel("Slow", |_| Box::pin(pending()));
     let scene = Scene::new(script).with_tools([slow]);
     let session = Session::create(scene.options()).await.unwrap();
     let mut streamed = session.subscribe();

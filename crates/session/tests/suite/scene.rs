@@ -93,6 +93,7 @@ pub(crate) async fn wait_for(events: &mut Subscription, name: &str) -> Arc<Event
     }
 }
 
+/// What a test says that a tool does.
 type Work = dyn Fn(ToolContext) -> BoxFuture<'static, ToolResult> + Send + Sync;
 
 /// A tool that does what the test says, and counts its calls.
@@ -103,7 +104,8 @@ pub(crate) struct TestTool {
 }
 
 impl TestTool {
-    pub(crate) fn new(
+    /// A tool that may run beside others.
+    pub(crate) fn parallel(
         name: &str,
         work: impl Fn(ToolContext) -> BoxFuture<'static, ToolResult> + Send + Sync + 'static,
     ) -> (Arc<dyn DynTool>, Arc<AtomicUsize>) {
@@ -129,7 +131,7 @@ impl TestTool {
 
     /// A tool that succeeds at once.
     pub(crate) fn prompt(name: &str) -> Arc<dyn DynTool> {
-        Self::new(name, |_| Box::pin(async { Ok(ToolOutcome::success("done")) })).0
+        Self::parallel(name, |_| Box::pin(async { Ok(ToolOutcome::success("done")) })).0
     }
 }
 

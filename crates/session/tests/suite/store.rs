@@ -119,7 +119,7 @@ async fn listing_shows_every_session_latest_first_and_names_what_it_cannot_read(
     scene.workspace.write(".robota/sessions/e.json", "{\"id\":\"x\",\"cwd\":\"/\",\"createdAt\":0}");
     scene.workspace.write(".robota/sessions/.writing-1", "left over");
     let listing = scene.store.list().await.unwrap();
-    let seen: Vec<(&str, Option<&str>, Option<&str>, Option<usize>)> = listing
+    let seen: Vec<_> = listing
         .sessions
         .iter()
         .map(|head| (head.id.as_str(), head.name.as_deref(), head.preview.as_deref(), head.message_count))

@@ -49,8 +49,7 @@ async fn closed(mut reader: PipeReader) {
 async fn nobody_survives_a_timeout() {
     let (reader, writer, name) = lifeline();
     // The grandchild ignores TERM.
-    let command =
-        format!("(trap '' TERM; exec 3>{name}; echo $BASHPID; while :; do sleep 1; done) & wait");
+    let command = format!("(trap '' TERM; exec 3>{name}; echo $BASHPID; while :; do sleep 1; done) & wait");
     let outcome = Session::new().call("Bash", json!({"command": command, "timeout": 1_000})).await;
     let (grandchild, note) = outcome.content.split_once('\n').unwrap();
     assert_eq!(note, "[timed out after 1000 ms; everything it started was ended]");

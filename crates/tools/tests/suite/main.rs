@@ -14,4 +14,3 @@ mod specs;
 mod web_fetch;
 mod web_search;
 mod write;
-#[cfg(test)] mod tmp_stress;

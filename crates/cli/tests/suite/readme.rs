@@ -1,0 +1,45 @@
+//! Every command in the README is true.
+
+use std::fs;
+use std::path::Path;
+
+use crate::context::{Context, Run};
+
+fn readme() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap()
+}
+
+/// The lines of the README's shell blocks.
+fn commands() -> Vec<String> {
+    let text = readme();
+    let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
+    let commands = blocks.flat_map(str::lines).map(|line| line.split(" #").next().unwrap_or(line).trim());
+    commands.filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_test_command_is_the_one_that_ci_runs() {
+    let ci = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.ci/run")).unwrap();
+    assert_eq!(commands()[..2], ["cargo run --release -- demo", "cargo test --workspace"]);
+    assert!(ci.contains("cargo test --workspace"));
+}
+
+#[test]
+fn every_other_command_runs() {
+    // The fake model answers whatever is asked; what counts is that flags and sub-commands exist.
+    let context = Context::new(robota_testkit::Script::new().respond_with(|_| "ok".into()));
+    context.space.write("project/build.log", "error: it broke\n");
+    context.run(&["-p", "first", "-n", "login"]).assert_success();
+    let mut ran = 0;
+    for line in commands().iter().filter(|line| !line.starts_with("cargo ")) {
+        let mut shell = assert_cmd::Command::new("bash");
+        let program = Path::new(env!("CARGO_BIN_EXE_robota")).parent().unwrap();
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", program.display());
+        shell.args(["-c", line]).env_clear().env("PATH", path).env("HOME", context.space.path("home"));
+        shell.env("ANTHROPIC_API_KEY", "k-k-k-k-k").env("ANTHROPIC_BASE_URL", context.server.base_url());
+        let run = Run::of(shell.current_dir(context.space.path("project")).output().unwrap());
+        assert_eq!(run.code, Some(0), "`{line}`: {}", run.stderr);
+        ran += 1;
+    }
+    assert!(ran >= 8, "the tour has shrunk to {ran} commands");
+}
