@@ -19,7 +19,8 @@ use crate::{
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
-    /// Position in the session's log, from 1, without gaps.
+    /// Number of the event in its session, from 1. A log line that joins several deltas has the number
+    /// of the last; events that are not logged leave gaps.
     pub seq: u64,
     /// When it happened.
     pub timestamp: Timestamp,

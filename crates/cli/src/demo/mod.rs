@@ -34,7 +34,8 @@ pub(crate) fn run(args: &DemoArgs) -> Result<Exit, Failure> {
     let project = Project::create(args.dir.as_deref())?;
     host.cwd = project.folder.clone();
     let server = if args.live { None } else { Some(scripted_model(&mut host, &mut output)?) };
-    let composition = compose(&host, &run_args(args.live))?;
+    let flags = run_flags(args.live);
+    let composition = compose(&host, &flags)?;
     if args.live {
         output.line(&format!("The model is {}; everything is real.", composition.model.model));
     }
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<Exit, Failure> {
     output.line(&format!("Task: {TASK}\n"));
 
     let runtime = runtime()?;
-    let exit = runtime.block_on(work(&composition, &project, &mut output))?;
+    let exit = runtime.block_on(work(&composition, &flags, &project, &mut output))?;
     if let Some(server) = server {
         runtime.block_on(server.shutdown());
     }
@@ -67,7 +68,7 @@ fn scripted_model(host: &mut Host, output: &mut Output) -> Result<FakeModelServe
 }
 
 /// The flags of the run: what a person would give to let exactly this task through.
-fn run_args(live: bool) -> RunArgs {
+fn run_flags(live: bool) -> RunArgs {
     let mut args = Cli::parse_from(["robota", "--print", "--verbose"]).run;
     args.permission_mode = Some(PermissionMode::AcceptEdits);
     args.allowed_tools = vec!["Bash(sh test.sh)".to_owned()];
@@ -79,12 +80,16 @@ fn run_args(live: bool) -> RunArgs {
     args
 }
 
-async fn work(composition: &Composition, project: &Project, output: &mut Output) -> Result<Exit, Failure> {
+async fn work(
+    composition: &Composition,
+    flags: &RunArgs,
+    project: &Project,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     let signals = Signals::listen()
         .map_err(|error| Failure::new(Exit::Failed, format!("signals cannot be listened to: {error}")))?;
-    let args = run_args(true);
-    let session = Arc::new(composition.open(&args).await?);
-    let mut view = View::new(&args, composition, &session);
+    let session = Arc::new(composition.open(flags).await?);
+    let mut view = View::new(flags, composition, &session);
     let exit = drive(&session, TASK.to_owned(), &mut view, signals).await;
     session.shutdown("other").await.map_err(|error| session_failure(&error))?;
     output.line("\nWhat changed:");

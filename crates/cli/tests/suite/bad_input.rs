@@ -127,11 +127,20 @@ fn a_project_that_cannot_hold_the_log_is_an_error_before_the_model_is_called() {
 }
 
 #[test]
+fn a_read_only_folder_is_an_error_before_the_model_is_called() {
+    let context = nothing();
+    // Nobody may make a folder in /proc, not even root.
+    let mut command = context.robota(&["-p", "x"]);
+    let run = Run::of(command.current_dir("/proc").env("HOME", "/proc").output().unwrap());
+    run.assert_failure(4, &["/proc/.robota", "--no-session-persistence"]);
+    assert_eq!(context.server.requests().len(), 0);
+}
+
+#[test]
 fn a_read_only_home_is_no_obstacle() {
     let context = Context::new("fine");
-    let home = context.space.path("home");
     let mut command = context.robota(&["-p", "x"]);
-    command.env("HOME", home.join("does/not/exist"));
+    command.env("HOME", "/proc");
     assert_eq!(Run::of(command.output().unwrap()).assert_success().stdout, "fine\n");
 }
 

@@ -76,8 +76,7 @@ fn fifty_rounds_of_work_fix_a_project() {
 
 #[test]
 fn killed_at_any_point_the_work_goes_on() {
-    let kills = std::option_env!("ROBOTA_TEST_KILLS").and_then(|text| text.parse().ok()).unwrap_or(3);
-    for round in 0..kills {
+    for round in 0..kills() {
         let context = project();
         let point = usize::try_from(RandomState::new().hash_one(round) % 45).unwrap() + 2;
         let mut child = start(&context);
@@ -101,6 +100,12 @@ fn killed_at_any_point_the_work_goes_on() {
             replayed.stderr
         );
     }
+}
+
+/// How often to kill: a few times by default, `ROBOTA_TEST_KILLS` times for a long run.
+#[expect(clippy::disallowed_methods, reason = "the switch for a heavy run of this test")]
+fn kills() -> u64 {
+    std::env::var("ROBOTA_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
 }
 
 fn session_id(context: &Context) -> String {

@@ -48,27 +48,60 @@ fn ctrl_c_ends_the_turn_and_keeps_what_there_is() {
     assert_eq!(kept["message"]["content"], "Once upon");
 }
 
-#[test]
-fn sigterm_leaves_no_child_behind() {
-    // The child tells its process id through a file that only this test reads.
+/// Waits until the process is gone or a zombie that its new parent has not collected yet; it has been
+/// killed, so this takes no longer than the kernel does.
+#[track_caller]
+fn assert_dies(process: Pid) {
+    for _ in 0..1_000_000 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero()));
+        let dead =
+            |stat: String| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'));
+        if stat.map_or_else(|_| test_kill_process(process).is_err(), dead) {
+            return;
+        }
+        std::thread::yield_now();
+    }
+    panic!("the command still runs");
+}
+
+/// A project with a running command that ignores SIGTERM; the numbers are its and the program's process ids.
+fn stubborn_command(arguments: &[&str]) -> (Context, Child, Pid) {
+    // The command tells its process id through a file, and that it is up through a pipe.
     let command = "echo $$ > pid; trap '' TERM; echo ready > fifo; while :; do sleep 1; done";
     let call = Reply::new().tool_call("c1", "Bash", json!({"command": command}));
     let context = Context::new(Script::new().reply(call));
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        context.space.path("project/fifo"),
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::from_raw_mode(0o600),
-        0,
-    )
-    .unwrap();
-    let child = start(&context, &["-p", "run", "--permission-mode", "bypassPermissions"]);
+    let fifo = context.space.path("project/fifo");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, fifo, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let arguments = [&["-p", "run", "--permission-mode", "bypassPermissions"], arguments].concat();
+    let child = start(&context, &arguments);
     assert_eq!(context.space.read("project/fifo"), "ready\n", "blocks until the command is up");
-    let pid: i32 = context.space.read("project/pid").trim().parse().unwrap();
+    let pid = context.space.read("project/pid").trim().parse().unwrap();
+    (context, child, Pid::from_raw(pid).unwrap())
+}
+
+#[test]
+fn sigterm_leaves_no_child_behind() {
+    let (context, child, command) = stubborn_command(&[]);
     send(&child, Signal::TERM);
     let (code, _) = end(child);
     assert_eq!(code, Some(143));
-    assert!(test_kill_process(Pid::from_raw(pid).unwrap()).is_err(), "the command still runs");
+    assert_dies(command);
     let last = context.log().pop().unwrap();
     assert_eq!(last["event"], "session_shutdown");
+}
+
+#[test]
+fn a_second_ctrl_c_does_not_wait_for_a_stubborn_command() {
+    let (context, mut child, command) = stubborn_command(&[]);
+    send(&child, Signal::INT);
+    let mut heard = [0; 12];
+    child.stderr.as_mut().unwrap().read_exact(&mut heard).unwrap();
+    assert_eq!(&heard, b"interrupting");
+    send(&child, Signal::INT);
+    let (code, _) = end(child);
+    assert_eq!(code, Some(130));
+    assert_dies(command);
+    let events: Vec<_> = context.log().iter().map(|event| event["event"].clone()).collect();
+    assert_eq!(events.last().unwrap(), "session_shutdown", "{events:?}");
 }

@@ -97,11 +97,11 @@ impl Agent {
                 return Ok(TurnEnd::ContextFull);
             }
             if self.config.max_rounds > 0 && tally.rounds >= self.config.max_rounds {
-                self.last_words(turn, tally).await;
+                self.last_words(turn, tally).await?;
                 return Ok(TurnEnd::MaxRounds);
             }
             if tally.unknown_rounds >= MAX_UNKNOWN_ROUNDS {
-                self.last_words(turn, tally).await;
+                self.last_words(turn, tally).await?;
                 return Ok(TurnEnd::Completed);
             }
             tally.rounds += 1;
@@ -115,7 +115,7 @@ impl Agent {
     async fn round(&self, turn: &Turn<'_>, tally: &mut Tally) -> Result<Next, Error> {
         let (messages, reference) = turn.messages();
         let request = self.request(sendable(&messages), ToolChoice::Auto);
-        let (answer, ended) = self.call(turn, tally, request, reference, false).await;
+        let (answer, ended) = self.call(turn, tally, request, reference, false).await?;
         match ended {
             CallEnd::Cancelled => {
                 self.keep_partial(turn, tally, answer);
@@ -155,7 +155,7 @@ impl Agent {
         request: ModelRequest,
         history: HistoryRef,
         last_words: bool,
-    ) -> (Answer, CallEnd) {
+    ) -> Result<(Answer, CallEnd), Error> {
         let provider = self.config.provider.as_ref();
         turn.sink.emit(EventKind::ProviderRequest {
             round: tally.rounds,
@@ -164,11 +164,13 @@ impl Agent {
             history,
             last_words,
         });
+        // What the model is shown is in the log first, so that a crash cannot take it back.
+        turn.sink.written().await?;
         let started = self.config.ambient.now();
         let (answer, ended) = model_call::call(provider, request, turn.sink.as_ref(), turn.cancel).await;
         tally.api_duration_ms += self.since(started);
         tally.usage += answer.usage;
-        (answer, ended)
+        Ok((answer, ended))
     }
 
     /// Makes a finished answer part of the history and returns the calls it asks for.
@@ -212,13 +214,13 @@ impl Agent {
     }
 
     /// Asks for a closing answer. Tools stay in the request, so that the cached prefix stays valid;
-    /// a failure here changes nothing about how the turn ended.
-    async fn last_words(&self, turn: &Turn<'_>, tally: &mut Tally) {
+    /// a failure of the model changes nothing about how the turn ended.
+    async fn last_words(&self, turn: &Turn<'_>, tally: &mut Tally) -> Result<(), Error> {
         let (messages, reference) = turn.messages();
         let mut sent = sendable(&messages);
         sent.push(Message::user("last-words", Timestamp::default(), LAST_WORDS).into());
         let request = self.request(sent, ToolChoice::None);
-        let (answer, ended) = self.call(turn, tally, request, reference, true).await;
+        let (answer, ended) = self.call(turn, tally, request, reference, true).await?;
         match ended {
             CallEnd::Finished => {
                 let text_only = answer.without_calls();
@@ -227,6 +229,7 @@ impl Agent {
             CallEnd::Cancelled | CallEnd::Failed(_) => self.keep_partial(turn, tally, answer),
         }
         self.show_context(turn);
+        Ok(())
     }
 
     fn note_full_window(&self, turn: &Turn<'_>, tally: &mut Tally) {

@@ -133,13 +133,22 @@ async fn an_abort_stops_the_running_call_and_answers_the_rest() {
 }
 
 #[tokio::test]
-async fn no_call_runs_that_the_log_could_not_record() {
-    let bench = Bench::new(Script::new().reply(calls(&["Act"]))).tools([echo("Act")]);
-    bench.recorder.break_log("disk full");
-    let error = bench.run("go").await.outcome.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Storage);
-    assert!(!bench.recorder.kinds().iter().any(|kind| matches!(kind, EventKind::ToolProgress { .. })));
+async fn nothing_is_shown_or_run_that_the_log_could_not_record() {
+    let bench = Bench::new(Script::new().reply(calls(&["Act"]).gate("end"))).tools([echo("Act")]);
+    let gate = bench.provider.gate("end");
+    let fill_the_disk = async {
+        gate.reached().await;
+        bench.recorder.break_log("disk full");
+        gate.open();
+    };
+    let (report, ()) = tokio::join!(bench.run("go"), fill_the_disk);
+    assert_eq!(report.outcome.unwrap_err().kind(), ErrorKind::Storage);
+    assert_eq!(bench.recorder.count("tool_progress"), 0);
     assert_eq!(bench.transcript()[2], "tool!: Act failed: disk full");
+
+    let error = bench.run("again").await.outcome.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Storage);
+    assert_eq!(bench.provider.requests().len(), 1, "the model is not called again");
 }
 
 #[tokio::test]
