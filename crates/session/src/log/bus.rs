@@ -1,25 +1,16 @@
-/// Why the log could not be written.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("the session log {location} cannot be written: {source}")]
-struct LogFailure {
-    location: Arc<str>,
-    source: Arc<io::Error>,
-}
+//! What emitters, subscribers and the writer task of a journal share.
 
-impl From<LogFailure> for robota_core::Error {
-    fn from(failure: LogFailure) -> Self {
-        let hint = match failure.source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                "free some space, then resume the session; everything acknowledged so far is on disk"
-            }
-            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-                "make the folder writable, then resume the session; or run without persistence"
-            }
-            _ => "resume the session once the cause is gone; everything acknowledged so far is on disk",
-        };
-        Self::new(robota_core::ErrorKind::Storage, failure.to_string()).with_hint(hint).with_source(failure)
-    }
-}
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use robota_core::{Ambient, Error, Event, EventKind, SessionId};
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::time::Instant;
+
+use super::failure::{LogFailure, closed};
+use super::queue::Queue;
+use super::{Durability, JournalOptions, LogMark, Subscription};
 
 /// How far the writer task has come.
 struct Progress {
@@ -29,7 +20,8 @@ struct Progress {
     ended: bool,
 }
 
-pub(super) struct Shared {
+/// Between those who emit and subscribe, and the one task that writes.
+pub(super) struct Bus {
     session: SessionId,
     ambient: Ambient,
     durability: Durability,
@@ -68,12 +60,62 @@ pub(super) enum Step {
     End,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+impl Bus {
+    /// The bus of a journal that logs to `location` by way of `queue`, or nowhere.
+    pub(super) fn new(options: JournalOptions, log: Option<(LogMark, String)>) -> Self {
+        let JournalOptions { session, ambient, last_seq, durability, filter } = options;
+        let progress = Progress { written: last_seq, synced: last_seq, failure: None, ended: log.is_none() };
+        let location = log.as_ref().map_or("", |(_, location)| location).into();
+        let state = State {
+            seq: last_seq,
+            turn: 0,
+            subscribers: Vec::new(),
+            held: VecDeque::new(),
+            queue: log.map(|(end, _)| Queue::new(session.clone(), end, filter)),
+            failed: false,
+            sync_up_to: 0,
+            closing: false,
+        };
+        Self {
+            session,
+            ambient,
+            durability,
+            location,
+            state: Mutex::new(state),
+            wake: Notify::new(),
+            progress: watch::Sender::new(progress),
+        }
     }
 
-    fn emit(&self, kind: EventKind, acknowledges: bool) {
+    pub(super) fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    pub(super) fn subscribe(&self) -> Subscription {
+        let (sender, subscription) = Subscription::new();
+        let mut state = self.lock();
+        if !state.closing {
+            state.subscribers.push(sender);
+        }
+        subscription
+    }
+
+    pub(super) fn set_turn(&self, turn: u32) {
+        self.lock().turn = turn;
+    }
+
+    pub(super) fn mark(&self) -> LogMark {
+        self.lock().queue.as_mut().map(Queue::settle).unwrap_or_default()
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        match &self.progress.borrow().failure {
+            Some(failure) => Err(failure.clone().into()),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn emit(&self, kind: EventKind, acknowledges: bool) {
         let mut state = self.lock();
         state.seq += 1;
         let event = Event {
@@ -96,8 +138,25 @@ impl Shared {
         }
     }
 
+    /// Asks the writer task for everything emitted so far; `None` when there is nothing to wait for.
+    pub(super) fn request(&self, durable: bool) -> Result<Option<u64>, Error> {
+        self.check()?;
+        let mut state = self.lock();
+        if state.closing {
+            return Err(closed());
+        }
+        let Some(queue) = &mut state.queue else { return Ok(None) };
+        let seq = queue.settle().seq;
+        if durable {
+            state.sync_up_to = state.sync_up_to.max(seq);
+        }
+        drop(state);
+        self.wake.notify_one();
+        Ok(Some(seq))
+    }
+
     /// Waits until `seq` is written, or durable.
-    async fn reached(&self, seq: Option<u64>, durable: bool) -> Result<(), robota_core::Error> {
+    pub(super) async fn reached(&self, seq: Option<u64>, durable: bool) -> Result<(), Error> {
         let Some(seq) = seq else { return Ok(()) };
         let mut progress = self.progress.subscribe();
         let done = |progress: &Progress| {
@@ -114,7 +173,14 @@ impl Shared {
         }
     }
 
-    fn begin_closing(&self) {
+    /// Waits until the writer task has ended.
+    pub(super) async fn wait_for_end(&self) {
+        let mut progress = self.progress.subscribe();
+        // The sender is a part of this bus, so it cannot be gone.
+        let _ = progress.wait_for(|progress| progress.ended).await;
+    }
+
+    pub(super) fn begin_closing(&self) {
         let mut state = self.lock();
         state.closing = true;
         match &mut state.queue {
@@ -187,6 +253,15 @@ impl Shared {
         drop(state);
         self.progress.send_modify(|progress| progress.ended = true);
     }
+
+    #[cfg(test)]
+    pub(super) fn subscribers(&self) -> usize {
+        self.lock().subscribers.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl State {
@@ -215,9 +290,3 @@ impl State {
         self.subscribers.retain(|subscriber| subscriber.send(Arc::clone(event)).is_ok());
     }
 }
-
-fn closed() -> robota_core::Error {
-    robota_core::Error::new(robota_core::ErrorKind::Storage, "the session log is closed")
-        .with_hint("resume the session to go on")
-}
-

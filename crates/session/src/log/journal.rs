@@ -1,15 +1,11 @@
 //! The one sink of a session's events: stamps them, streams them, logs them.
 
-use std::collections::VecDeque;
-use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use robota_core::{Ambient, Event, EventKind, EventSink, SessionId};
-use tokio::sync::{Notify, mpsc, watch};
-use tokio::time::Instant;
+use robota_core::{Ambient, Error, EventKind, EventSink, SessionId};
 
-use super::queue::Queue;
+use super::bus::Bus;
 use super::{Durability, LineFilter, LogMark, OpenLog, Subscription, task};
 
 /// Takes every event of one session, gives it its place, and hands it to the log and to all
@@ -28,7 +24,7 @@ use super::{Durability, LineFilter, LogMark, OpenLog, Subscription, task};
 /// [`written`](EventSink::written), [`flush`](Journal::flush) and [`acknowledge`](Journal::acknowledge)
 /// fail with it.
 pub struct Journal {
-    shared: Arc<Shared>,
+    bus: Arc<Bus>,
 }
 
 /// What a journal starts from.
@@ -68,43 +64,34 @@ impl Journal {
     /// With a log, outside of a tokio runtime with its time driver enabled.
     #[must_use]
     pub fn start(options: JournalOptions, log: Option<OpenLog>) -> Self {
-        let JournalOptions { session, ambient, last_seq, durability, filter } = options;
-        let (writer, location, queue) = match log {
-            None => (None, String::new(), None),
+        let (writer, log) = match log {
+            None => (None, None),
             Some(OpenLog { writer, offset, location }) => {
-                let end = LogMark { seq: last_seq, offset };
-                (Some(writer), location, Some(Queue::new(session.clone(), end, filter)))
+                (Some(writer), Some((LogMark { seq: options.last_seq, offset }, location)))
             }
         };
-        let durable_from = (writer.is_some(), last_seq);
-        let shared =
-            Arc::new(Shared::new(Owner { session, ambient, durability, location }, queue, durable_from));
+        let bus = Arc::new(Bus::new(options, log));
         if let Some(writer) = writer {
-            tokio::spawn(task::write_log(Arc::clone(&shared), writer));
+            tokio::spawn(task::write_log(Arc::clone(&bus), writer));
         }
-        Self { shared }
+        Self { bus }
     }
 
     /// All events from now on.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
-        let (sender, subscription) = Subscription::new();
-        let mut state = self.shared.lock();
-        if !state.closing {
-            state.subscribers.push(sender);
-        }
-        subscription
+        self.bus.subscribe()
     }
 
     /// Sets the number of the turn that the following events carry; 0 for outside of turns.
     pub fn set_turn(&self, turn: u32) {
-        self.shared.lock().turn = turn;
+        self.bus.set_turn(turn);
     }
 
     /// Where the log ends once everything emitted so far is written.
     #[must_use]
     pub fn mark(&self) -> LogMark {
-        self.shared.lock().queue.as_mut().map(Queue::settle).unwrap_or_default()
+        self.bus.mark()
     }
 
     /// Whether the log still takes events.
@@ -112,11 +99,8 @@ impl Journal {
     /// # Errors
     ///
     /// The failure that ended it.
-    pub fn check(&self) -> Result<(), robota_core::Error> {
-        match &self.shared.progress.borrow().failure {
-            Some(failure) => Err(failure.clone().into()),
-            None => Ok(()),
-        }
+    pub fn check(&self) -> Result<(), Error> {
+        self.bus.check()
     }
 
     /// Waits until everything emitted so far survives the death of the machine.
@@ -124,7 +108,7 @@ impl Journal {
     /// # Errors
     ///
     /// When the log cannot be written.
-    pub async fn flush(&self) -> Result<(), robota_core::Error> {
+    pub async fn flush(&self) -> Result<(), Error> {
         self.reach(true).await
     }
 
@@ -137,72 +121,57 @@ impl Journal {
     /// # Errors
     ///
     /// When the log cannot be written; no subscriber ever sees the event then.
-    pub fn acknowledge(&self, kind: EventKind) -> BoxFuture<'_, Result<(), robota_core::Error>> {
-        let durable = self.shared.durability != Durability::None;
-        self.shared.emit(kind, true);
-        let request = self.request(durable);
-        Box::pin(async move { self.shared.reached(request?, durable).await })
+    pub fn acknowledge(&self, kind: EventKind) -> BoxFuture<'_, Result<(), Error>> {
+        let durable = self.bus.durability() != Durability::None;
+        self.bus.emit(kind, true);
+        let request = self.bus.request(durable);
+        Box::pin(async move { self.bus.reached(request?, durable).await })
     }
 
     /// Writes and fsyncs what waits, gives the session free for other writers, and ends all
     /// subscriptions. Whatever is emitted later is lost.
     pub async fn close(&self) {
-        self.shared.begin_closing();
-        let mut progress = self.shared.progress.subscribe();
-        let _ = progress.wait_for(|progress| progress.ended).await;
+        self.bus.begin_closing();
+        self.bus.wait_for_end().await;
     }
 
     /// Begins to close, without waiting for the end.
     pub(crate) fn begin_closing(&self) {
-        self.shared.begin_closing();
+        self.bus.begin_closing();
     }
 
-    async fn reach(&self, durable: bool) -> Result<(), robota_core::Error> {
-        let request = self.request(durable)?;
-        self.shared.reached(request, durable).await
-    }
-
-    /// Asks the writer task for everything emitted so far; `None` when there is nothing to wait for.
-    fn request(&self, durable: bool) -> Result<Option<u64>, robota_core::Error> {
-        self.check()?;
-        let mut state = self.shared.lock();
-        if state.closing {
-            return Err(closed());
-        }
-        let Some(queue) = &mut state.queue else { return Ok(None) };
-        let seq = queue.settle().seq;
-        if durable {
-            state.sync_up_to = state.sync_up_to.max(seq);
-        }
-        drop(state);
-        self.shared.wake.notify_one();
-        Ok(Some(seq))
+    async fn reach(&self, durable: bool) -> Result<(), Error> {
+        let request = self.bus.request(durable)?;
+        self.bus.reached(request, durable).await
     }
 }
 
 impl EventSink for Journal {
     fn emit(&self, kind: EventKind) {
-        self.shared.emit(kind, false);
+        self.bus.emit(kind, false);
     }
 
-    fn written(&self) -> BoxFuture<'_, Result<(), robota_core::Error>> {
-        Box::pin(self.reach(self.shared.durability == Durability::Event))
+    fn written(&self) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(self.reach(self.bus.durability() == Durability::Event))
     }
 }
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        self.shared.begin_closing();
+        self.bus.begin_closing();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
+    use crate::LogWriter;
 
     struct Memory;
 
-    impl super::super::LogWriter for Memory {
+    impl LogWriter for Memory {
         fn append<'a>(&'a mut self, _: &'a [u8]) -> BoxFuture<'a, io::Result<()>> {
             Box::pin(async { Ok(()) })
         }
@@ -242,7 +211,7 @@ mod tests {
             journal.emit(EventKind::TextDelta { delta: "x".into() });
         }
         journal.acknowledge(user()).await.unwrap();
-        assert_eq!(journal.shared.lock().subscribers.len(), 1);
+        assert_eq!(journal.bus.subscribers(), 1);
         assert_eq!(idle.try_recv().unwrap().seq, 1);
         journal.close().await;
         assert!(journal.written().await.is_err());

@@ -1,6 +1,8 @@
 //! The event log: the truth about a session, one event a line.
 
+mod bus;
 mod defect;
+mod failure;
 mod fold;
 mod journal;
 mod lines;

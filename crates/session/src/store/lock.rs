@@ -3,11 +3,18 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use robota_core::{SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, LockOwner, files};
+
+/// How often, and how many times, a lock of another process is tried again. A process that is killed
+/// while it starts a child leaves its open files to the child until that has started: the lock is
+/// then held by nobody for a moment.
+const RETRY_EVERY: Duration = Duration::from_millis(10);
+const RETRIES: u32 = 40;
 
 /// Held while a session is open for writing.
 ///
@@ -29,11 +36,20 @@ impl SessionLock {
     /// Locks the session `id` with the file `path`.
     pub(super) fn acquire(path: &Path, id: &SessionId, since: Timestamp) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::storage(format!("cannot lock {}", path.display()), error);
+        let mut retries = 0;
         loop {
             let mut file = files::open_in_place(path).map_err(failed)?;
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(Error::locked(id, owner(&mut file))),
+                Err(TryLockError::WouldBlock) => {
+                    let owner = owner(&mut file);
+                    if retries == RETRIES || owner.pid == Some(std::process::id()) {
+                        return Err(Error::locked(id, owner));
+                    }
+                    retries += 1;
+                    std::thread::sleep(RETRY_EVERY);
+                    continue;
+                }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
             // Another process may have removed the file between opening and locking it.
