@@ -80,6 +80,11 @@ pub enum EventKind {
         #[serde(default)]
         skipped_lines: usize,
     },
+    /// The user gave the session another name, or took its name away.
+    SessionName {
+        /// The name from now on.
+        name: Option<String>,
+    },
     /// A prompt was accepted.
     User {
         /// The prompt as submitted.

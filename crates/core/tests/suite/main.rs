@@ -1,4 +1,5 @@
 //! The engine against a scripted provider.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod bench;
 mod engine;

@@ -112,10 +112,7 @@ impl Session {
         if *current == name {
             return;
         }
-        let mut fields = Map::new();
-        fields.insert("event".to_owned(), Value::from("session_name"));
-        fields.insert("name".to_owned(), name.as_deref().map_or(Value::Null, Value::from));
-        self.journal.emit(EventKind::Unknown(fields));
+        self.journal.emit(EventKind::SessionName { name: name.clone() });
         *current = name;
         self.snapshot_offset.store(snapshot::NEVER, Ordering::Relaxed);
     }
