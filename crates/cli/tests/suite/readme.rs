@@ -14,7 +14,7 @@ fn commands() -> Vec<String> {
     let text = readme();
     let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
     let commands = blocks.flat_map(str::lines).map(|line| line.split(" #").next().unwrap_or(line).trim());
-    commands.filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    commands.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
 }
 
 #[test]
