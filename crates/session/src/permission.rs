@@ -170,6 +170,7 @@ impl Rules {
             mode: self.policy.mode,
             rules: RuleSet { allow: self.approved.values().cloned().collect(), ..RuleSet::default() },
             roots: self.policy.roots.clone(),
+            cwd: self.policy.cwd.clone(),
             home: self.policy.home.clone(),
         };
         let verdict = approved.evaluate(request.spec, request.access);

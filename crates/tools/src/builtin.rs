@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use robota_core::{DynTool, erase};
@@ -27,9 +27,14 @@ pub struct ToolOptions {
     pub shell: PathBuf,
     /// Hosts (`host` or `host:port`) that WebFetch may reach although they are not public.
     pub allow_hosts: Vec<String>,
+    /// Files and folders that searches leave out, because permission rules deny reading them.
+    pub unreadable: Option<PathFilter>,
     /// The search engine; without one, WebSearch says how to set it up.
     pub search: Option<Arc<dyn SearchBackend>>,
 }
+
+/// Says of an absolute path whether something holds for it.
+pub type PathFilter = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 impl ToolOptions {
     /// Tools for `workspace` whose commands run in `environment`, in the first `bash` of its `PATH`
@@ -38,7 +43,7 @@ impl ToolOptions {
     pub fn new(workspace: Workspace, environment: Vec<(OsString, OsString)>) -> Self {
         let path = environment.iter().find(|(name, _)| name == OsStr::new("PATH"));
         let shell = find_shell(path.map(|(_, value)| value.as_os_str()));
-        Self { workspace, environment, shell, allow_hosts: Vec::new(), search: None }
+        Self { workspace, environment, shell, allow_hosts: Vec::new(), unreadable: None, search: None }
     }
 }
 

@@ -19,6 +19,6 @@ mod search;
 mod web;
 mod workspace;
 
-pub use builtin::{ToolOptions, builtin_tools};
+pub use builtin::{PathFilter, ToolOptions, builtin_tools};
 pub use web::{BraveSearch, SearchBackend, SearchError, SearchHit};
 pub use workspace::Workspace;

@@ -5,6 +5,7 @@ mod architecture;
 mod bad_input;
 mod context;
 mod demo;
+mod docs;
 mod json_output;
 mod long_session;
 mod prompt_size;

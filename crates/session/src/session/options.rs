@@ -63,6 +63,7 @@ impl SessionOptions {
             mode: PermissionMode::Default,
             rules: RuleSet::default(),
             roots: vec![cwd.clone()],
+            cwd: cwd.clone(),
             home: None,
         };
         Self {

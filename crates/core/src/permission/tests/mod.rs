@@ -19,6 +19,7 @@ fn policy(mode: PermissionMode, deny: &[&str], ask: &[&str], allow: &[&str]) -> 
         mode,
         rules: RuleSet { deny: parse(deny), ask: parse(ask), allow: parse(allow) },
         roots: vec![PathBuf::from("/work/app"), PathBuf::from("/work/lib")],
+        cwd: PathBuf::from("/work/app"),
         home: Some(PathBuf::from("/home/ada")),
     }
 }
