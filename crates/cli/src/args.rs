@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use robota_core::PermissionMode;
+use robota_core::{PermissionMode, Rule};
 
 /// A coding agent for your terminal: it reads, edits and runs things in your project, and asks first.
 #[derive(Debug, Parser)]
@@ -29,7 +29,7 @@ Exit codes:
     1  the turn failed or reached a limit (model error, --max-turns, full context window)
     2  the command line or the prompt cannot be used
     3  configuration: no key, unreadable settings, unknown provider or session
-    4  files: the session's log cannot be written or read
+    4  files: the session's log cannot be written or read, or standard output cannot be written
   130  interrupted by Ctrl-C
   143  ended by SIGTERM";
 
@@ -137,11 +137,11 @@ pub(crate) struct RunArgs {
     pub(crate) add_dir: Vec<PathBuf>,
 
     /// Go on with the latest session of this folder
-    #[arg(short, long = "continue", conflicts_with = "resume")]
+    #[arg(short, long = "continue", group = "earlier")]
     pub(crate) continue_latest: bool,
 
     /// Go on with a session, by id, beginning of an id, or name
-    #[arg(short, long, value_name = "SESSION")]
+    #[arg(short, long, value_name = "SESSION", group = "earlier")]
     pub(crate) resume: Option<String>,
 
     /// Name the session
@@ -149,11 +149,11 @@ pub(crate) struct RunArgs {
     pub(crate) name: Option<String>,
 
     /// With -c or -r: go on in a copy and leave the session as it is
-    #[arg(long)]
+    #[arg(long, requires = "earlier")]
     pub(crate) fork_session: bool,
 
     /// Keep nothing on disk
-    #[arg(long, conflicts_with_all = ["continue_latest", "resume"])]
+    #[arg(long, conflicts_with_all = ["continue_latest", "resume", "name"])]
     pub(crate) no_session_persistence: bool,
 
     /// Trust this folder: let its own settings allow tools and choose provider and model
@@ -193,22 +193,29 @@ fn permission_modes() -> impl clap::builder::TypedValueParser<Value = Permission
     clap::builder::PossibleValuesParser::new(names).try_map(|name| name.parse::<PermissionMode>())
 }
 
-/// Splits a list of rules at commas outside parentheses.
+/// The rules of comma-separated lists. A comma inside a rule belongs to it.
 pub(crate) fn split_rules(lists: &[String]) -> Vec<String> {
     lists.iter().flat_map(|list| split_list(list)).collect()
 }
 
+/// Takes pieces until they are a rule; what never becomes one is left whole, for the error to show.
 fn split_list(list: &str) -> Vec<String> {
-    let mut depth = 0usize;
-    let parts = list.split(|letter: char| {
-        match letter {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
+    let mut rules = Vec::new();
+    let mut rule = String::new();
+    for piece in list.split(',') {
+        if !rule.is_empty() {
+            rule.push(',');
         }
-        letter == ',' && depth == 0
-    });
-    parts.map(str::trim).filter(|rule| !rule.is_empty()).map(str::to_owned).collect()
+        rule.push_str(piece);
+        if rule.trim().is_empty() {
+            rule.clear();
+        } else if rule.parse::<Rule>().is_ok() {
+            rules.push(std::mem::take(&mut rule).trim().to_owned());
+        }
+    }
+    let rest = rule.trim();
+    rules.extend((!rest.is_empty()).then(|| rest.to_owned()));
+    rules
 }
 
 #[cfg(test)]
@@ -250,10 +257,19 @@ mod tests {
     }
 
     #[test]
+    fn a_comma_inside_a_rule_belongs_to_it() {
+        let split = |list: &str| split_rules(&[list.to_owned()]);
+        assert_eq!(split("Bash(echo ')' , x),Read, "), ["Bash(echo ')' , x)", "Read"]);
+        assert_eq!(split("Bash(a,b),Edit(src/{a,b}.rs)"), ["Bash(a,b)", "Edit(src/{a,b}.rs)"]);
+        assert_eq!(split("Read,Bash(a"), ["Read", "Bash(a"]);
+    }
+
+    #[test]
     fn nonsense_is_refused_with_the_allowed_values() {
         let error = Cli::try_parse_from(["robota", "--permission-mode", "yolo"]).unwrap_err().to_string();
         assert!(error.contains("plan, default, acceptEdits, bypassPermissions"), "{error}");
         assert!(Cli::try_parse_from(["robota", "-p", "x", "--max-turns", "0"]).is_err());
         assert!(Cli::try_parse_from(["robota", "-c", "-r", "x"]).is_err());
+        assert!(Cli::try_parse_from(["robota", "-p", "x", "--fork-session"]).is_err());
     }
 }

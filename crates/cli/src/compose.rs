@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use robota_core::{ModelInfo, ModelTable, Provider};
 use robota_framework::{
-    Assembly, Credential, PermissionOverrides, ProjectPaths, PromptOverrides, ProviderOverrides,
-    ResolvedProvider, SessionBlueprint, Settings, Variable,
+    Assembly, AssemblyError, Credential, PermissionOverrides, ProjectPaths, PromptOverrides,
+    ProviderOverrides, ResolvedProvider, SessionBlueprint, Settings, Variable,
 };
 use robota_providers::{ConnectionOptions, ProviderKind, ProviderSpec};
 use robota_session::{ErrorKind, Session};
@@ -58,9 +58,17 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
     blueprint.persistent = !args.no_session_persistence;
     let assembly = blueprint
         .assemble()
-        .map_err(|error| Failure::from_error(Exit::Usage, &error).with_hint(error.hint()))?;
+        .map_err(|error| Failure::from_error(exit_of_assembly(&error), &error).with_hint(error.hint()))?;
     notices.extend(assembly.notices.iter().cloned());
     Ok(Composition { assembly, paths, model, model_info, notices })
+}
+
+/// A flag is the command line's fault, a variable the environment's.
+const fn exit_of_assembly(error: &AssemblyError) -> Exit {
+    match error {
+        AssemblyError::Mode(_) => Exit::Configuration,
+        _ => Exit::Usage,
+    }
 }
 
 const SETTINGS_HINT: &str =
@@ -167,7 +175,7 @@ pub(crate) fn session_failure(error: &robota_session::Error) -> Failure {
     match (error.hint(), exit) {
         (Some(hint), _) => failure.with_hint(hint),
         (None, Exit::Storage) => failure.with_hint(
-            "Make the folder writable, or run with --no-session-persistence, which keeps nothing on disk.",
+            "Look at the folder and who may write to it, or run with --no-session-persistence, which keeps nothing on disk.",
         ),
         (None, _) => failure,
     }

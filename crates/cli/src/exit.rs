@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use robota_core::{ErrorKind, ProviderErrorKind};
 
+use crate::harmless::lines;
+
 /// How the program ends. The numbers are part of its interface (see `--help`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -15,7 +17,7 @@ pub(crate) enum Exit {
     Usage,
     /// Something is not set up.
     Configuration,
-    /// The session's files cannot be written or read.
+    /// The session's files, or standard output, cannot be written or read.
     Storage,
     /// Ctrl-C.
     Interrupted,
@@ -55,12 +57,18 @@ impl Failure {
         self
     }
 
+    /// Standard output that cannot be written.
+    pub(crate) fn output(error: &std::io::Error) -> Self {
+        Self::new(Exit::Storage, format!("standard output cannot be written: {error}"))
+    }
+
     /// One or two paragraphs for a terminal.
     pub(crate) fn render(&self) -> String {
-        match &self.hint {
+        let text = match &self.hint {
             Some(hint) => format!("error: {}\n  hint: {}", self.message, hint.replace('\n', "\n        ")),
             None => format!("error: {}", self.message),
-        }
+        };
+        lines(&text)
     }
 
     /// An error with all its causes in one line.

@@ -4,6 +4,7 @@ mod args;
 mod compose;
 mod demo;
 mod exit;
+mod harmless;
 mod host;
 mod print;
 mod prompt_input;
@@ -30,8 +31,7 @@ fn main() -> ExitCode {
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "robota", &mut script);
-            Output::new().write(&String::from_utf8_lossy(&script));
-            Exit::Success
+            finish(print_whole(&script))
         }
         Some(Command::Man) => finish(manual()),
         None if cli.run.print => print::run(&cli.run),
@@ -57,7 +57,13 @@ fn manual() -> Result<Exit, Failure> {
     clap_mangen::Man::new(Cli::command())
         .render(&mut page)
         .map_err(|error| Failure::new(Exit::Failed, format!("the manual cannot be written: {error}")))?;
-    Output::new().write(&String::from_utf8_lossy(&page));
+    print_whole(&page)
+}
+
+fn print_whole(text: &[u8]) -> Result<Exit, Failure> {
+    let mut output = Output::new();
+    output.write(&String::from_utf8_lossy(text));
+    output.finish().map_err(|error| Failure::output(&error))?;
     Ok(Exit::Success)
 }
 

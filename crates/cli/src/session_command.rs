@@ -11,9 +11,10 @@ use serde_json::Value;
 use crate::args::SessionCommand;
 use crate::compose::session_failure;
 use crate::exit::{Exit, Failure};
+use crate::harmless::one_line as plain;
 use crate::host::Host;
 use crate::print::runtime;
-use crate::print::text::{first_argument, plain};
+use crate::print::text::first_argument;
 use crate::stdout::{Output, complain};
 
 /// Most lines of one tool result in a transcript.
@@ -46,7 +47,7 @@ fn list(store: &FileStore, json: bool) -> Result<Exit, Failure> {
     if listing.sessions.is_empty() && !json {
         complain("no sessions in this project yet");
     }
-    Ok(Exit::Success)
+    written(output)
 }
 
 fn row(head: &SessionHead) -> String {
@@ -87,6 +88,11 @@ fn show(store: &FileStore, query: &str, json: bool) -> Result<Exit, Failure> {
             }
         }
     }
+    written(output)
+}
+
+fn written(output: Output) -> Result<Exit, Failure> {
+    output.finish().map_err(|error| Failure::output(&error))?;
     Ok(Exit::Success)
 }
 
@@ -167,8 +173,8 @@ fn replay(store: &FileStore, query: &str) -> Result<Exit, Failure> {
     match report.first_divergence() {
         None => {
             output.line("every request came out as it was recorded");
-            Ok(Exit::Success)
+            written(output)
         }
-        Some(divergence) => Err(Failure::new(Exit::Failed, divergence.to_string())),
+        Some(divergence) => written(output).and(Err(Failure::new(Exit::Failed, divergence.to_string()))),
     }
 }

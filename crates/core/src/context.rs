@@ -31,17 +31,20 @@ impl ContextWindow {
             Some((tokens, bytes_since)) => (tokens, bytes_since),
             None => (0, history.message_bytes() + self.fixed_bytes),
         };
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "token counts are far below 2^52"
-        )]
-        let used_tokens = counted + (bytes as f64 / BYTES_PER_TOKEN).ceil() as u64;
+        let used_tokens = counted + estimate(bytes);
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
         let used_percentage =
             if self.max_tokens == 0 { 0.0 } else { used_tokens as f64 * 100.0 / self.max_tokens as f64 };
         ContextState { used_tokens, max_tokens: self.max_tokens, used_percentage }
+    }
+
+    /// Tokens that a message of `bytes` would take beyond what the window can still hold; `None` when it fits.
+    pub(crate) fn excess(&self, history: &History, bytes: u64) -> Option<Excess> {
+        let room = (u128::from(self.max_tokens) * 95 / 100) as u64;
+        let used = self.state(history).used_tokens;
+        let needed = estimate(bytes);
+        let too_much = self.max_tokens > 0 && used <= room && used + needed > room;
+        too_much.then(|| Excess { needed, left: room - used })
     }
 
     /// Too full for more tool results.
@@ -53,6 +56,25 @@ impl ContextWindow {
     pub(crate) fn is_full(&self, history: &History) -> bool {
         self.state(history).used_percentage > FULL * 100.0
     }
+}
+
+/// What a message would need, and what is left for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Excess {
+    /// Tokens of the message.
+    pub(crate) needed: u64,
+    /// Tokens the window can still take.
+    pub(crate) left: u64,
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "token counts are far below 2^52"
+)]
+fn estimate(bytes: u64) -> u64 {
+    (bytes as f64 / BYTES_PER_TOKEN).ceil() as u64
 }
 
 #[cfg(test)]

@@ -41,12 +41,14 @@ pub(crate) fn run(args: &DemoArgs) -> Result<Exit, Failure> {
     }
     output.line(&format!("Scratch project: {}", project.folder.display()));
     output.line(&format!("Task: {TASK}\n"));
+    output.flush();
 
     let runtime = runtime()?;
     let exit = runtime.block_on(work(&composition, &flags, &project, &mut output))?;
     if let Some(server) = server {
         runtime.block_on(server.shutdown());
     }
+    output.finish().map_err(|error| Failure::output(&error))?;
     Ok(exit)
 }
 
@@ -86,11 +88,11 @@ async fn work(
     project: &Project,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let signals = Signals::listen()
+    let mut signals = Signals::listen()
         .map_err(|error| Failure::new(Exit::Failed, format!("signals cannot be listened to: {error}")))?;
     let session = Arc::new(composition.open(flags).await?);
-    let mut view = View::new(flags, composition, &session);
-    let exit = drive(&session, TASK.to_owned(), &mut view, signals).await;
+    let view = View::new(flags, composition, &session);
+    let exit = drive(&session, TASK.to_owned(), view, &mut signals).await?;
     session.shutdown("other").await.map_err(|error| session_failure(&error))?;
     output.line("\nWhat changed:");
     output.write(&project.diff()?);

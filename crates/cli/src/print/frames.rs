@@ -11,6 +11,8 @@ use robota_core::{
 };
 use serde_json::{Map, Value, json};
 
+use crate::exit::Failure;
+
 /// Clients of the protocol compare this version; older ones are warned about.
 const PROTOCOL_VERSION: &str = "2.1.330";
 
@@ -67,7 +69,7 @@ impl Frames {
         self.frame(json!({
             "type": "system",
             "subtype": "init",
-            "cwd": facts.cwd,
+            "cwd": facts.cwd.to_string_lossy(),
             "tools": facts.tools,
             "mcp_servers": [],
             "model": facts.model,
@@ -104,7 +106,8 @@ impl Frames {
             }
             EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, status } => {
                 vec![self.frame(json!({
-                    "type": "system", "subtype": "api_retry", "attempt": attempt, "max_retries": max_attempts,
+                    "type": "system", "subtype": "api_retry", "attempt": attempt.saturating_sub(1),
+                    "max_retries": max_attempts.saturating_sub(1),
                     "retry_delay_ms": delay_ms, "error_status": status, "error": reason,
                 }))]
             }
@@ -223,7 +226,8 @@ impl Frames {
                 stopped("error_during_execution", reason, "the turn was interrupted")
             }
             TurnEnd::ContextFull => {
-                stopped("error_during_execution", "prompt_too_long", "the context window is nearly full")
+                let error = "the context window is nearly full; start a new session";
+                stopped("error_during_execution", "prompt_too_long", error)
             }
             TurnEnd::Failed => {
                 let (message, status) = self.error.clone().unwrap_or_default();
@@ -263,11 +267,13 @@ impl Frames {
 }
 
 /// The result of a run without a turn that could be told of: it never began, or could not be recorded.
-pub(crate) fn startup_failure(message: &str, session_id: &str, ambient: &Ambient) -> Value {
+pub(crate) fn startup_failure(failure: &Failure, session_id: &str, ambient: &Ambient) -> Value {
+    let errors: Vec<&str> =
+        std::iter::once(failure.message.as_str()).chain(failure.hint.as_deref()).collect();
     json!({
         "type": "result", "subtype": "error_during_execution", "is_error": true, "duration_ms": 0,
         "duration_api_ms": 0, "num_turns": 0, "session_id": session_id, "uuid": ambient.next_id(),
-        "errors": [message], "terminal_reason": "startup_error", "total_cost_usd": 0.0,
+        "errors": errors, "terminal_reason": "startup_error", "total_cost_usd": 0.0,
         "usage": anthropic_usage(Usage::default()), "permission_denials": [],
     })
 }

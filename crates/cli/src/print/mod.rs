@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use robota_core::TurnEnd;
-use robota_session::{Session, Subscription, TurnOutcome};
+use robota_session::{Session, TurnOutcome};
 
 use crate::args::RunArgs;
 use crate::compose::{Composition, compose, session_failure};
@@ -21,6 +21,9 @@ pub(crate) use view::View;
 
 /// How long the runtime may take to stop after the last word.
 const RUNTIME_GRACE: Duration = Duration::from_millis(500);
+
+/// How long a program that was told to end waits for the reader of its output.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// How one turn went, as far as the program cares.
 enum Ended {
@@ -64,14 +67,14 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 }
 
 async fn answer(args: &RunArgs, prompt: String, composition: Composition) -> Result<Exit, Failure> {
-    let signals = Signals::listen()
+    let mut signals = Signals::listen()
         .map_err(|error| Failure::new(Exit::Failed, format!("signals cannot be listened to: {error}")))?;
     let session = Arc::new(composition.open(args).await?);
     if !args.output_format.is_json() || args.debug {
         composition.notices.iter().for_each(|notice| complain(&format!("note: {notice}")));
     }
-    let mut view = View::new(args, &composition, &session);
-    let exit = drive(&session, prompt, &mut view, signals).await;
+    let view = View::new(args, &composition, &session);
+    let exit = drive(&session, prompt, view, &mut signals).await?;
     if let Err(error) = session.shutdown("other").await
         && exit == Exit::Success
     {
@@ -80,33 +83,48 @@ async fn answer(args: &RunArgs, prompt: String, composition: Composition) -> Res
     Ok(exit)
 }
 
-/// Runs one turn and shows it; the exit code says how it went.
-pub(crate) async fn drive(session: &Arc<Session>, prompt: String, view: &mut View, signals: Signals) -> Exit {
-    let events = session.subscribe();
-    match follow(session, prompt, view, events, signals).await {
+/// Runs one turn and shows it to its end; the exit code says how it went.
+///
+/// # Errors
+///
+/// When the answer could not be written to standard output.
+pub(crate) async fn drive(
+    session: &Arc<Session>,
+    prompt: String,
+    mut view: View,
+    signals: &mut Signals,
+) -> Result<Exit, Failure> {
+    let exit = match follow(session, prompt, &mut view, signals).await {
         Ended::Turn(result) => match *result {
-            Ok(outcome) => {
-                view.finish();
-                exit_of_turn(&outcome)
-            }
+            Ok(outcome) => exit_of_turn(&outcome),
             Err(error) => {
                 let failure = session_failure(&error);
                 view.fail(&failure);
                 failure.exit
             }
         },
-        Ended::GivenUp => Exit::Interrupted,
-        Ended::Terminated => Exit::Terminated,
+        Ended::GivenUp => return Ok(Exit::Interrupted),
+        Ended::Terminated => {
+            // A reader that takes its part in time gets it; nobody is waited for.
+            let _ = tokio::time::timeout(LAST_WORDS, view.finish()).await;
+            return Ok(Exit::Terminated);
+        }
+    };
+    let written = tokio::select! {
+        biased;
+        written = view.finish() => written,
+        asked = signals.next() => {
+            return Ok(if asked == Asked::Interrupt { Exit::Interrupted } else { Exit::Terminated });
+        }
+    };
+    match written {
+        Err(error) if exit == Exit::Success => Err(Failure::output(&error)),
+        _ => Ok(exit),
     }
 }
 
-async fn follow(
-    session: &Arc<Session>,
-    prompt: String,
-    view: &mut View,
-    mut events: Subscription,
-    mut signals: Signals,
-) -> Ended {
+async fn follow(session: &Arc<Session>, prompt: String, view: &mut View, signals: &mut Signals) -> Ended {
+    let mut events = session.subscribe();
     let running = Arc::clone(session);
     let mut turn = tokio::spawn(async move { running.run(prompt).await });
     let mut interrupted = false;

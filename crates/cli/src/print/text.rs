@@ -2,19 +2,22 @@
 
 use std::io::{IsTerminal, stderr, stdout};
 
-use robota_core::{Event, EventKind};
+use robota_core::{Event, EventKind, TurnEnd};
 use serde_json::Value;
 
-use crate::stdout::{Output, complain};
+use crate::harmless::{lines, one_line, shell_word};
+use crate::stdout::Printer;
 
 /// The longest argument shown of a call, in characters.
 const MAX_ARGUMENT: usize = 80;
 
 /// Writes text as it arrives.
 pub(crate) struct TextView {
-    output: Output,
+    pub(super) printer: Printer,
     /// Show tool calls as they happen.
     activity: bool,
+    /// Text goes to a terminal.
+    terminal: bool,
     /// Both streams are one terminal, so lines must not run into each other.
     shared_terminal: bool,
     color: bool,
@@ -22,20 +25,24 @@ pub(crate) struct TextView {
     mid_line: bool,
     /// Text of an earlier answer stands before the coming one.
     separate: bool,
+    /// The model has said something in this turn.
+    spoke: bool,
     denied: Vec<(String, Option<String>)>,
 }
 
 impl TextView {
     /// A view that shows tool calls when standard error is a terminal, or when `verbose`.
     pub(crate) fn new(verbose: bool, no_color: bool) -> Self {
-        let terminal = stderr().is_terminal();
+        let (out, err) = (stdout().is_terminal(), stderr().is_terminal());
         Self {
-            output: Output::new(),
-            activity: terminal || verbose,
-            shared_terminal: terminal && stdout().is_terminal(),
-            color: terminal && !no_color,
+            printer: Printer::start(),
+            activity: err || verbose,
+            terminal: out,
+            shared_terminal: out && err,
+            color: err && !no_color,
             mid_line: false,
             separate: false,
+            spoke: false,
             denied: Vec::new(),
         }
     }
@@ -46,57 +53,90 @@ impl TextView {
             EventKind::TextDelta { delta } => self.text(delta),
             EventKind::ProviderRequest { .. } => self.separate = self.separate || self.mid_line,
             EventKind::ToolExecutionRequest { tool_name, parameters, .. } if self.activity => {
-                self.note(&format!("● {tool_name} {}", first_argument(parameters)));
+                self.note(&format!("● {} {}", one_line(tool_name), first_argument(parameters)));
             }
             EventKind::ToolExecutionResult { success: false, error_code, result, .. } if self.activity => {
                 self.note(&format!("  ✗ {}", failure(error_code.as_deref(), result.as_ref())));
             }
             EventKind::PermissionDenied { tool_name, parameters, reason, allow_rule, .. } => {
-                let call = format!("{tool_name} {}: {}", first_argument(parameters), plain(reason));
-                self.denied.push((call, allow_rule.clone()));
+                let call = format!("{} {}", one_line(tool_name), first_argument(parameters));
+                if self.activity {
+                    self.note(&format!("● {call}"));
+                }
+                self.denied.push((format!("{call}: {}", one_line(reason)), allow_rule.clone()));
             }
             EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, .. } => {
                 let seconds = *delay_ms as f64 / 1000.0;
-                let reason = plain(reason);
+                let reason = one_line(reason);
                 self.note(&format!("… {reason}; attempt {attempt} of {max_attempts} in {seconds:.1} s"));
             }
+            EventKind::Complete { ended, .. } => self.end(*ended),
             _ => {}
         }
     }
 
+    /// Says that Ctrl-C was heard.
+    pub(crate) fn interrupting(&mut self) {
+        self.note("interrupting … press Ctrl-C again to quit at once");
+    }
+
     /// Ends the answer, and says what was not allowed to run and how to allow it.
     pub(crate) fn finish(&mut self) {
-        if self.mid_line {
-            self.output.write("\n");
-            self.mid_line = false;
-        }
+        self.end_line();
         for (call, allow_rule) in std::mem::take(&mut self.denied) {
-            complain(&format!("not allowed: {call}"));
-            if let Some(rule) = allow_rule {
-                complain(&format!("  allow it with: --allowed-tools '{}'", plain(&rule)));
+            self.printer.err(&format!("not allowed: {call}"));
+            if let Some(rule) = allow_rule.as_deref().and_then(shell_word) {
+                self.printer.err(&format!("  allow it with: --allowed-tools {rule}"));
             }
         }
     }
 
+    /// Says why an answer is not the model's last word, where the text alone would not show it.
+    fn end(&mut self, ended: TurnEnd) {
+        let note = match ended {
+            TurnEnd::MaxRounds => "note: stopped after the rounds that --max-turns allows",
+            TurnEnd::ContextFull => {
+                "error: the context window is nearly full, so the model was not called\n  hint: start a new session (without -c or -r) and say what matters from this one"
+            }
+            TurnEnd::OutputLimit => "note: the answer reached the model's output limit and is cut",
+            TurnEnd::Refused => "note: the model declined to go on",
+            TurnEnd::Completed if !self.spoke => "note: the model ended its turn without saying anything",
+            _ => return,
+        };
+        self.end_line();
+        self.printer.err(note);
+    }
+
+    fn end_line(&mut self) {
+        if self.mid_line {
+            self.printer.out("\n");
+            self.mid_line = false;
+        }
+    }
+
     fn text(&mut self, delta: &str) {
-        if self.separate && !delta.is_empty() {
-            self.output.write(if self.mid_line { "\n\n" } else { "\n" });
+        if delta.is_empty() {
+            return;
+        }
+        if self.separate {
+            self.printer.out(if self.mid_line { "\n\n" } else { "\n" });
             self.separate = false;
         }
-        self.output.write(delta);
-        if !delta.is_empty() {
-            self.mid_line = !delta.ends_with('\n');
-            self.separate = false;
-        }
+        self.printer.out(if self.terminal { lines(delta) } else { delta.to_owned() });
+        self.mid_line = !delta.ends_with('\n');
+        self.spoke = true;
     }
 
     fn note(&mut self, line: &str) {
         if self.shared_terminal && self.mid_line {
-            self.output.write("\n");
-            self.mid_line = false;
+            self.end_line();
             self.separate = true;
         }
-        if self.color { complain(&format!("\x1b[2m{line}\x1b[0m")) } else { complain(line) }
+        if self.color {
+            self.printer.err(&format!("\x1b[2m{line}\x1b[0m"));
+        } else {
+            self.printer.err(line);
+        }
     }
 }
 
@@ -110,16 +150,11 @@ pub(crate) fn first_argument(parameters: &Value) -> String {
         Some(other) => other.to_string(),
         None => String::new(),
     };
-    let line = plain(&text);
+    let line = one_line(&text);
     match line.char_indices().nth(MAX_ARGUMENT) {
         Some((cut, _)) => format!("{}…", line.get(..cut).unwrap_or_default()),
         None => line,
     }
-}
-
-/// Text of a model or a tool, without anything a terminal would act on.
-pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 fn failure(code: Option<&str>, result: Option<&Value>) -> String {

@@ -1,6 +1,8 @@
 //! One turn as its reader wants it: text, one JSON object, or a line for each frame.
 
-use robota_core::{Ambient, Event, EventKind, TurnEnd};
+use std::io;
+
+use robota_core::{Ambient, Event};
 use robota_session::Session;
 use serde_json::Value;
 
@@ -10,7 +12,7 @@ use crate::args::{OutputFormat, RunArgs};
 use crate::compose::Composition;
 use crate::exit::Failure;
 use crate::host;
-use crate::stdout::{Output, complain};
+use crate::stdout::{Output, Printer, complain};
 
 /// Shows a turn in the chosen format.
 pub(crate) enum View {
@@ -23,7 +25,7 @@ pub(crate) enum View {
 /// Frames on standard output.
 pub(crate) struct FrameView {
     frames: Frames,
-    output: Output,
+    printer: Printer,
     /// Every frame, or the result alone.
     all: bool,
     result_written: bool,
@@ -38,7 +40,7 @@ impl View {
         let options = &composition.assembly.options;
         let facts = SessionFacts {
             session_id: session.session_id(),
-            cwd: session.cwd(),
+            cwd: &composition.paths.cwd,
             model: &composition.model.model,
             tools: options.tools.iter().map(|tool| tool.spec().name.clone()).collect(),
             permission_mode: session.permission_mode().as_str(),
@@ -46,10 +48,9 @@ impl View {
         };
         let frames = Frames::new(&facts, composition.model_info.clone(), options.ambient.clone());
         let all = args.output_format == OutputFormat::StreamJson;
-        let mut view = FrameView { frames, output: Output::new(), all, result_written: false };
+        let view = FrameView { frames, printer: Printer::start(), all, result_written: false };
         if all {
-            let init = view.frames.init(&facts);
-            view.output.line(&init.to_string());
+            view.printer.out(format!("{}\n", view.frames.init(&facts)));
         }
         Self::Frames(Box::new(view))
     }
@@ -57,10 +58,7 @@ impl View {
     /// Shows one event.
     pub(crate) fn show(&mut self, event: &Event) {
         match self {
-            Self::Text(view) => {
-                view.show(event);
-                note_early_end(&event.kind);
-            }
+            Self::Text(view) => view.show(event),
             Self::Frames(view) => {
                 for frame in view.frames.of(event) {
                     view.write(&frame);
@@ -70,16 +68,9 @@ impl View {
     }
 
     /// Says that Ctrl-C was heard.
-    pub(crate) fn interrupting(&self) {
-        if let Self::Text(_) = self {
-            complain("interrupting … press Ctrl-C again to quit at once");
-        }
-    }
-
-    /// Shows what comes after the last event of a turn.
-    pub(crate) fn finish(&mut self) {
+    pub(crate) fn interrupting(&mut self) {
         if let Self::Text(view) = self {
-            view.finish();
+            view.interrupting();
         }
     }
 
@@ -88,15 +79,29 @@ impl View {
         match self {
             Self::Text(view) => {
                 view.finish();
-                complain(&failure.render());
+                view.printer.err(&failure.render());
             }
             // A failure of the model has its result frame already.
             Self::Frames(view) if view.result_written => {}
             Self::Frames(view) => {
-                let frame =
-                    startup_failure(&failure.message, view.frames.session_id(), view.frames.ambient());
+                let frame = startup_failure(failure, view.frames.session_id(), view.frames.ambient());
                 view.write(&frame);
             }
+        }
+    }
+
+    /// Waits until everything is written.
+    ///
+    /// # Errors
+    ///
+    /// When standard output cannot be written; a reader that has gone away is no error.
+    pub(crate) async fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Text(mut view) => {
+                view.finish();
+                view.printer.finish().await
+            }
+            Self::Frames(view) => view.printer.finish().await,
         }
     }
 }
@@ -105,29 +110,20 @@ impl FrameView {
     fn write(&mut self, frame: &Value) {
         let is_result = frame.get("type").and_then(Value::as_str) == Some("result");
         if self.all || is_result {
-            self.output.line(&frame.to_string());
+            self.printer.out(format!("{frame}\n"));
         }
         self.result_written |= is_result;
     }
 }
 
-/// Why an answer is not the model's last word, where text alone would not show it.
-fn note_early_end(kind: &EventKind) {
-    let EventKind::Complete { ended, .. } = kind else { return };
-    match ended {
-        TurnEnd::MaxRounds => complain("\nnote: stopped after the rounds that --max-turns allows"),
-        TurnEnd::ContextFull => complain("\nnote: the context window is nearly full"),
-        TurnEnd::OutputLimit => complain("\nnote: the answer reached the model's output limit and is cut"),
-        TurnEnd::Refused => complain("\nnote: the model declined to go on"),
-        _ => {}
-    }
-}
-
-/// Shows why there is no session.
+/// Shows why there is no turn, or what went wrong after it.
 pub(crate) fn report(failure: &Failure, format: OutputFormat) {
     if format.is_json() {
-        let frame = startup_failure(&failure.render(), "", &Ambient::default());
-        Output::new().line(&frame.to_string());
+        let frame = startup_failure(failure, "", &Ambient::default());
+        let mut output = Output::new();
+        output.line(&frame.to_string());
+        // There is nowhere left to tell of a failure here.
+        let _ = output.finish();
     } else {
         complain(&failure.render());
     }

@@ -56,7 +56,11 @@ pub(crate) struct Context {
 impl Context {
     /// An empty home and project, and a model that plays `script`.
     pub(crate) fn new(script: impl Into<Script>) -> Self {
-        let server = FakeModelServer::start_blocking(script).unwrap();
+        Self::with(FakeModelServer::start_blocking(script).unwrap())
+    }
+
+    /// An empty home and project, and the model behind `server`.
+    pub(crate) fn with(server: FakeModelServer) -> Self {
         Self { space: TempWorkspace::new().dir("home").dir("project"), server }
     }
 

@@ -123,7 +123,7 @@ fn what_fails_before_the_session_is_a_result_too() {
     assert_eq!((run.code, run.stderr.as_str()), (Some(3), ""));
     let result = &run.frames()[0];
     assert_eq!((&result["type"], &result["is_error"]), (&json!("result"), &json!(true)));
-    assert!(result["errors"][0].as_str().unwrap().contains("ANTHROPIC_API_KEY"), "{result}");
+    assert!(result["errors"][1].as_str().unwrap().contains("ANTHROPIC_API_KEY"), "{result}");
 }
 
 #[test]
@@ -132,5 +132,5 @@ fn retries_are_frames() {
         Context::new(Script::new().reply(Reply::error(429, "slow down").retry_after(0)).reply("ok"));
     let frames = context.run(&["-p", "x", "--output-format", "stream-json"]).assert_success().frames();
     assert_eq!(kinds(&frames), ["system/init", "system/api_retry", "assistant", "result/success"]);
-    assert_eq!((&frames[1]["attempt"], &frames[1]["error_status"]), (&json!(2), &json!(429)));
+    assert_eq!((&frames[1]["attempt"], &frames[1]["error_status"]), (&json!(1), &json!(429)));
 }

@@ -6,6 +6,7 @@ mod bad_input;
 mod context;
 mod demo;
 mod docs;
+mod hostile;
 mod json_output;
 mod long_session;
 mod prompt_size;

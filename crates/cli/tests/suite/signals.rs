@@ -92,6 +92,19 @@ fn sigterm_leaves_no_child_behind() {
 }
 
 #[test]
+fn a_reader_that_stopped_reading_holds_no_signal_up() {
+    for format in ["text", "stream-json"] {
+        let flood = Reply::new().text(vec!["x".repeat(1_000); 300]).gate("flooded");
+        let context = Context::new(Script::new().reply(flood));
+        let mut child = start(&context, &["-p", "flood", "--output-format", format]);
+        context.server.gate("flooded").reached_blocking();
+        send(&child, Signal::TERM);
+        // Nothing reads its output: only an end by itself lets this return.
+        assert_eq!(child.wait().unwrap().code(), Some(143), "{format}");
+    }
+}
+
+#[test]
 fn a_second_ctrl_c_does_not_wait_for_a_stubborn_command() {
     let (context, mut child, command) = stubborn_command(&[]);
     send(&child, Signal::INT);

@@ -9,8 +9,8 @@ use super::model_call::{self, CallEnd};
 use super::request::sendable;
 use super::{Agent, Turn, TurnReport};
 use crate::{
-    Error, EventKind, FinishReason, History, HistoryRef, Message, MessageRef, ModelRequest, Timestamp,
-    ToolCall, ToolChoice, TurnEnd, Usage,
+    Error, ErrorKind, EventKind, FinishReason, History, HistoryRef, Message, MessageRef, ModelRequest,
+    Timestamp, ToolCall, ToolChoice, TurnEnd, Usage,
 };
 
 /// Drives the closing answer when rounds run out; sent, but not kept in the history.
@@ -73,6 +73,10 @@ impl Turn<'_> {
 
 impl Agent {
     pub(super) async fn drive(&self, turn: &Turn<'_>) -> TurnReport {
+        if let Err(error) = self.check_prompt(turn) {
+            let Tally { text, rounds, usage, api_duration_ms, .. } = Tally::default();
+            return TurnReport { outcome: Err(error), text, rounds, usage, api_duration_ms };
+        }
         turn.append(turn.prompt.clone());
         turn.sink.emit(EventKind::PreRun {
             provider: self.config.provider.info().id.clone(),
@@ -85,6 +89,19 @@ impl Agent {
         let outcome = self.rounds(turn, &mut tally).await;
         let Tally { text, rounds, usage, api_duration_ms, .. } = tally;
         TurnReport { outcome, text, rounds, usage, api_duration_ms }
+    }
+
+    /// A prompt that cannot be sent must not join the history, where it would stand in the way of
+    /// every later one.
+    fn check_prompt(&self, turn: &Turn<'_>) -> Result<(), Error> {
+        let bytes = turn.prompt.text().len() as u64;
+        let Some(excess) = self.window.excess(&turn.lock(), bytes) else { return Ok(()) };
+        let message = format!(
+            "the prompt has about {} tokens, and the context window has room for {}",
+            excess.needed, excess.left
+        );
+        let hint = "Put the text into a file and name the file in the prompt, or start a new session.";
+        Err(Error::new(ErrorKind::Validation, message).with_hint(hint))
     }
 
     async fn rounds(&self, turn: &Turn<'_>, tally: &mut Tally) -> Result<TurnEnd, Error> {

@@ -63,6 +63,21 @@ async fn past_eighty_percent_the_remaining_calls_do_not_run() {
 }
 
 #[tokio::test]
+async fn a_prompt_that_does_not_fit_leaves_no_trace() {
+    let mut bench = Bench::new(Script::new().reply(Reply::new().text("ok").usage(usage(500))).reply("fine"));
+    bench.config.context_window = 1_000;
+    bench.run("one").await.outcome.unwrap();
+    let error = bench.run(&"x".repeat(3_600)).await.outcome.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the prompt has about 1000 tokens, and the context window has room for 440"
+    );
+    assert!(error.hint().unwrap().contains("Put the text into a file"));
+    assert_eq!(bench.run("small").await.outcome.unwrap(), TurnEnd::Completed);
+    assert_eq!(bench.transcript(), ["user: one", "assistant: ok", "user: small", "assistant: fine"]);
+}
+
+#[tokio::test]
 async fn past_ninety_five_percent_the_model_is_not_called() {
     let script = Script::new().reply(Reply::new().text("ok").usage(usage(960)));
     let mut bench = Bench::new(script);
