@@ -24,6 +24,9 @@ use project::Project;
 /// What the model is asked to do.
 const TASK: &str = "The test in test.sh fails. Find out why, fix the code, and run the test again.";
 
+/// Name of the session.
+const NAME: &str = "demo";
+
 /// What the scripted model says, one reply for each round.
 const PLAN: &str = include_str!("plan.json");
 
@@ -74,7 +77,7 @@ fn run_flags(live: bool) -> RunArgs {
     let mut args = Cli::parse_from(["robota", "--print", "--verbose"]).run;
     args.permission_mode = Some(PermissionMode::AcceptEdits);
     args.allowed_tools = vec!["Bash(sh test.sh)".to_owned()];
-    args.name = Some("demo".to_owned());
+    args.name = Some(NAME.to_owned());
     if !live {
         args.provider = Some("anthropic".to_owned());
         args.model = Some("scripted-demo".to_owned());
@@ -105,7 +108,7 @@ fn next_steps(session: &Session, composition: &Composition, folder: &Path) -> St
     let log = FileStore::new(&composition.paths.state_dir).log_path(id);
     let program = program();
     format!(
-        "\nSession {id}\nLog     {}\n\nIn {}:\n  {program} session show {id}     what happened\n  {program} session replay {id}   run it again from its log, and check every request\n  {program} -p -r {id} PROMPT     go on with it (needs a key)",
+        "\nSession {id}, named {NAME}\nLog     {}\n\nIn {}:\n  {program} session show {NAME}     what happened\n  {program} session replay {NAME}   run it again from its log, and check every request\n  {program} -p -r {NAME} PROMPT     go on with it (needs a key)",
         log.display(),
         folder.display(),
     )
