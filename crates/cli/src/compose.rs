@@ -64,11 +64,8 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
 }
 
 /// A flag is the command line's fault, a variable the environment's.
-const fn exit_of_assembly(error: &AssemblyError) -> Exit {
-    match error {
-        AssemblyError::Mode(_) => Exit::Configuration,
-        _ => Exit::Usage,
-    }
+fn exit_of_assembly(error: &AssemblyError) -> Exit {
+    if error.is_configuration() { Exit::Configuration } else { Exit::Usage }
 }
 
 const SETTINGS_HINT: &str =
@@ -164,6 +161,8 @@ impl Composition {
     }
 }
 
+const WITHOUT_FILES: &str = "With --no-session-persistence a run needs no files, and cannot be resumed.";
+
 /// A failure of a session as a person reads it.
 pub(crate) fn session_failure(error: &robota_session::Error) -> Failure {
     let exit = match error.kind() {
@@ -173,10 +172,9 @@ pub(crate) fn session_failure(error: &robota_session::Error) -> Failure {
     };
     let failure = Failure::from_error(exit, error);
     match (error.hint(), exit) {
+        (Some(hint), Exit::Storage) => failure.with_hint(format!("{hint}. {WITHOUT_FILES}")),
+        (None, Exit::Storage) => failure.with_hint(WITHOUT_FILES),
         (Some(hint), _) => failure.with_hint(hint),
-        (None, Exit::Storage) => failure.with_hint(
-            "Look at the folder and who may write to it, or run with --no-session-persistence, which keeps nothing on disk.",
-        ),
         (None, _) => failure,
     }
 }

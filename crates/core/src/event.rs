@@ -40,7 +40,8 @@ pub struct Event {
 pub enum EventKind {
     /// The session was made. The only place where the system prompt and the tool schemas stand in full.
     SessionInit {
-        /// Working directory.
+        /// Working directory; what is not UTF-8 in it is lost in the log.
+        #[serde(serialize_with = "crate::path_text::serialize")]
         cwd: PathBuf,
         /// Name given by the user.
         #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -76,7 +77,8 @@ pub enum EventKind {
         /// The tools, when they differ from the last ones logged.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         tool_schemas: Option<Arc<[Arc<ToolSpec>]>>,
-        /// Lines of the log that could not be read, of which nothing was acknowledged.
+        /// Pieces of the log that could not be used: lines that are damaged, doubled, foreign or out of
+        /// place, each gap between messages, and an end that is missing.
         #[serde(default)]
         skipped_lines: usize,
     },
@@ -396,6 +398,24 @@ mod tests {
         let EventKind::Unknown(fields) = &event.kind else { panic!("{event:?}") };
         assert_eq!(json!(fields), json!({"event": "moon_phase", "phase": "full"}));
         assert_eq!(serde_json::to_string(&event).unwrap(), line);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_working_directory_that_is_not_utf8_is_written_as_far_as_text_can() {
+        use std::os::unix::ffi::OsStrExt;
+        let kind = EventKind::SessionInit {
+            cwd: std::ffi::OsStr::from_bytes(b"/p/caf\xe9").into(),
+            name: None,
+            provider: "p".into(),
+            model: "m".into(),
+            permission_mode: PermissionMode::Default,
+            system_prompt: "".into(),
+            system_prompt_length: 0,
+            tool_schemas: [].into(),
+            forked_from: None,
+        };
+        assert_eq!(serde_json::to_value(kind).unwrap()["cwd"], "/p/caf\u{fffd}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod event;
 mod history;
 mod message;
 mod model;
+pub mod path_text;
 mod permission;
 mod provider;
 mod redact;
@@ -33,7 +34,8 @@ pub use history::{
 pub use message::{Body, Message, MessageRef, MessageState, Part, Reasoning, ToolCall};
 pub use model::{InvalidModelTable, ModelInfo, ModelPrices, ModelTable};
 pub use permission::{
-    Decision, InvalidMode, InvalidRule, PermissionMode, PermissionPolicy, Rule, RuleSet, Verdict,
+    Decision, InvalidMode, InvalidRule, PermissionMode, PermissionPolicy, ReadingDenials, Rule, RuleSet,
+    Verdict,
 };
 pub use provider::{
     Capabilities, FinishReason, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError,

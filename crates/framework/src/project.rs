@@ -1,6 +1,8 @@
 //! Where a project begins, and where its state and the user's state live.
 
+use std::fs::{self, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The folders a session refers to. Absolute, with symlinks resolved where they exist.
@@ -9,7 +11,8 @@ use std::path::{Path, PathBuf};
 pub struct ProjectPaths {
     /// The working directory of the session.
     pub cwd: PathBuf,
-    /// The project: the nearest folder at or above `cwd` that holds `.git` or `.robota`, else `cwd`.
+    /// The project: the nearest folder at or above `cwd` that holds `.git`, or settings in `.robota`,
+    /// else `cwd`.
     pub root: PathBuf,
     /// The home folder of the user, when there is one.
     pub home: Option<PathBuf>,
@@ -51,6 +54,10 @@ impl ProjectPaths {
     /// turns everything under the home folder into one project. Home is a project only when it is
     /// the working directory itself. `user_dir` overrides `~/.robota`.
     ///
+    /// `.git` and `.robota` count only when they belong to the owner of `cwd`: a workspace must not grow
+    /// by what others put into a shared folder such as `/tmp`. A `.robota` folder that only keeps
+    /// sessions, as every folder gets in which robota ran, makes no project.
+    ///
     /// # Errors
     ///
     /// When `cwd` does not exist, is no folder, or cannot be reached.
@@ -75,11 +82,23 @@ impl ProjectPaths {
 }
 
 fn find_root<'a>(cwd: &'a Path, home: Option<&Path>, user_dir: Option<&Path>) -> Option<&'a Path> {
+    let owner = fs::metadata(cwd).map(|found| found.uid()).ok();
     let marks = |folder: &Path| {
         let state = folder.join(".robota");
-        folder.join(".git").exists() || (Some(state.as_path()) != user_dir && state.is_dir())
+        belongs_to(owner, &folder.join(".git"))
+            || (Some(state.as_path()) != user_dir && belongs_to(owner, &state) && has_settings(&state))
     };
     cwd.ancestors().take_while(|folder| Some(*folder) != home).find(|folder| marks(folder))
+}
+
+/// Whether `path` exists and is `owner`'s, and what it links to as well.
+fn belongs_to(owner: Option<u32>, path: &Path) -> bool {
+    let is_owners = |found: io::Result<Metadata>| found.is_ok_and(|found| Some(found.uid()) == owner);
+    is_owners(path.symlink_metadata()) && is_owners(path.metadata())
+}
+
+fn has_settings(state: &Path) -> bool {
+    ["settings.json", "settings.local.json"].iter().any(|name| state.join(name).is_file())
 }
 
 /// The path without symlinks, or as given when it does not exist yet.
@@ -95,13 +114,38 @@ mod tests {
 
     #[test]
     fn the_nearest_marked_folder_is_the_root() {
-        let folder = TempWorkspace::new().dir("repo/.git").dir("repo/pkg/.robota").dir("repo/pkg/src");
-        let folder = folder.dir("repo/other").dir(".robota").dir("plain");
+        let folder = TempWorkspace::new().dir("repo/.git").dir("repo/pkg/src").dir("repo/other");
+        let folder = folder.file("repo/pkg/.robota/settings.json", "").dir("plain");
+        let folder = folder.file(".robota/settings.json", "");
         let (base, user_dir) = (folder.root(), folder.path(".robota"));
         let root = |cwd: &str| ProjectPaths::detect(&base.join(cwd), None, Some(&user_dir)).unwrap().root;
         assert_eq!(root("repo/pkg/src"), base.join("repo/pkg"));
         assert_eq!(root("plain"), base.join("plain"));
         assert_eq!(root("repo/other"), base.join("repo"));
+    }
+
+    #[test]
+    fn sessions_of_a_folder_above_make_no_project() {
+        let folder = TempWorkspace::new().dir("code/.robota/sessions").dir("code/app/src");
+        let root = || ProjectPaths::detect(&folder.path("code/app/src"), None, None).unwrap().root;
+        assert_eq!(root(), folder.path("code/app/src"));
+        folder.write("code/.robota/settings.local.json", "{}");
+        assert_eq!(root(), folder.path("code"));
+    }
+
+    #[test]
+    fn what_belongs_to_another_user_makes_no_project() {
+        let folder = TempWorkspace::new().dir("shared/.git").dir("shared/mine");
+        let owner = folder.root().metadata().unwrap().uid();
+        let mark = folder.path("shared/.git");
+        assert!(
+            belongs_to(Some(owner), &mark) && !belongs_to(Some(owner + 1), &mark) && !belongs_to(None, &mark)
+        );
+        // Only the superuser can give a folder away.
+        if std::os::unix::fs::chown(&mark, Some(owner + 1), None).is_ok() {
+            let paths = ProjectPaths::detect(&folder.path("shared/mine"), None, None).unwrap();
+            assert_eq!(paths.root, folder.path("shared/mine"));
+        }
     }
 
     #[test]

@@ -55,9 +55,14 @@ pub(crate) fn room_for(message: &Message) -> usize {
 }
 
 /// Room that the whole of `request` needs, about. Growing a body of megabytes costs more than writing it.
+///
+/// Rounded up to a power of two, so that most rounds ask for as much memory as the round before and get
+/// it again: for a body of megabytes, fresh pages cost several times as much as writing it. Pages that
+/// are not written to cost nothing.
 pub(crate) fn room_for_body(request: &ModelRequest) -> usize {
     let messages = request.messages.iter().map(|message| room_for(message));
-    8192 + request.system.len() + 1024 * request.tools.len() + messages.sum::<usize>()
+    let room = 8192 + request.system.len() + 1024 * request.tools.len() + messages.sum::<usize>();
+    room.next_power_of_two()
 }
 
 /// `bytes` of text with what quoting adds, and the fields around it.

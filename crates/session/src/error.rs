@@ -5,6 +5,7 @@ use std::fmt;
 
 use robota_core::{SessionId, Timestamp};
 
+use crate::printable::printable;
 use crate::{SessionHead, TurnOutcome};
 
 /// What kind of failure a call into this crate met.
@@ -25,6 +26,8 @@ pub enum ErrorKind {
     Ambiguous,
     /// The text is no session id.
     InvalidId,
+    /// The text is no name for a session.
+    InvalidName,
     /// The log, a snapshot or a folder could not be read or written.
     Storage,
     /// The turn failed in the engine: provider, tool or configuration.
@@ -42,7 +45,7 @@ impl ErrorKind {
             Self::NotFound => "SESSION_NOT_FOUND",
             Self::Exists => "SESSION_EXISTS",
             Self::Ambiguous => "SESSION_AMBIGUOUS",
-            Self::InvalidId => "VALIDATION_ERROR",
+            Self::InvalidId | Self::InvalidName => "VALIDATION_ERROR",
             Self::Storage => "STORAGE_ERROR",
             Self::Engine(kind) => kind.code(),
         }
@@ -132,6 +135,7 @@ impl Error {
         let listed: Vec<String> = candidates.iter().take(5).map(describe).collect();
         let more = candidates.len().saturating_sub(listed.len());
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let query = printable(query);
         let message = format!("`{query}` fits {} sessions: {}{rest}", candidates.len(), listed.join(", "));
         let mut error = Self::new(ErrorKind::Ambiguous, message).with_hint("give the full id");
         error.0.candidates = candidates;
@@ -198,7 +202,7 @@ impl Error {
 
 fn describe(head: &SessionHead) -> String {
     match &head.name {
-        Some(name) => format!("{} ({name})", head.id),
+        Some(name) => format!("{} ({})", head.id, printable(name)),
         None => head.id.to_string(),
     }
 }

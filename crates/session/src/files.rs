@@ -1,11 +1,15 @@
-//! The one place of this crate that creates and replaces files.
+//! The one place of this crate that opens, creates and replaces files.
 //!
-//! Files are private to the user (0600, folders 0700), and are replaced whole: temporary file in
+//! The folder of a project may come from anyone, so nothing here follows a symbolic link, and nothing
+//! but a regular file is opened: what is written stays in the project, and a pipe holds nobody up. Files are private to the user (0600, folders 0700), and are replaced whole: temporary file in
 //! the same folder, write, fsync, rename, fsync of the folder (design section 5).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
+
+/// What a file must be to be opened here.
+const REGULAR: &str = "a regular file";
 
 /// Makes `folder` in an existing folder, private to the user; one that is there stays as it is.
 ///
@@ -14,14 +18,47 @@ use std::path::Path;
 pub(crate) fn make_private_folder(folder: &Path, hide: bool) -> io::Result<()> {
     match private_builder().create(folder) {
         Ok(()) if hide => replace(&folder.join(".gitignore"), b"*\n"),
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !folder.is_dir() => Err(error),
-        _ => Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Err(error) => {
+            if is_own_folder(folder)? {
+                Ok(())
+            } else {
+                Err(error)
+            }
+        }
+        Ok(()) => Ok(()),
     }
+}
+
+/// Whether `folder` is there.
+///
+/// # Errors
+///
+/// When something else is: a symbolic link to a folder, too.
+pub(crate) fn is_own_folder(folder: &Path) -> io::Result<bool> {
+    match found(folder)? {
+        Some(metadata) if !metadata.is_dir() => Err(refused(metadata.file_type(), "a folder")),
+        metadata => Ok(metadata.is_some()),
+    }
+}
+
+/// What is at `path`, without following a link there; `None` when nothing is.
+pub(crate) fn found(path: &Path) -> io::Result<Option<fs::Metadata>> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens `path` for reading.
+pub(crate) fn open_read(path: &Path) -> io::Result<File> {
+    open(path, private_options().read(true))
 }
 
 /// Opens `path` for appending, and makes it when it does not exist.
 pub(crate) fn open_append(path: &Path) -> io::Result<File> {
-    private_options().append(true).create(true).open(path)
+    open(path, private_options().append(true).create(true))
 }
 
 /// Makes `path` for appending.
@@ -35,7 +72,34 @@ pub(crate) fn create_append(path: &Path) -> io::Result<File> {
 
 /// Opens `path` for reading and writing in place, and makes it when it does not exist.
 pub(crate) fn open_in_place(path: &Path) -> io::Result<File> {
-    private_options().read(true).write(true).create(true).truncate(false).open(path)
+    open(path, private_options().read(true).write(true).create(true).truncate(false))
+}
+
+/// Opens a regular file that is no link, without waiting.
+fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    // Opening some things has an effect already, and fails for reasons that say little.
+    if let Some(metadata) = found(path)?
+        && !metadata.is_file()
+    {
+        return Err(refused(metadata.file_type(), REGULAR));
+    }
+    let file = options.open(path)?;
+    // It may have been replaced meanwhile; links are refused by the system.
+    let metadata = file.metadata()?;
+    if metadata.is_file() { Ok(file) } else { Err(refused(metadata.file_type(), REGULAR)) }
+}
+
+fn refused(what: fs::FileType, wanted: &str) -> io::Error {
+    let what = if what.is_symlink() {
+        "a symbolic link, which is not followed here"
+    } else if what.is_dir() {
+        "a folder"
+    } else if what.is_file() {
+        "a file"
+    } else {
+        "a pipe, socket or device"
+    };
+    io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}; it must be {wanted}"))
 }
 
 /// Replaces `path` by `content`, all or nothing.
@@ -78,7 +142,8 @@ fn private_builder() -> fs::DirBuilder {
 fn private_options() -> OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
     let mut options = OpenOptions::new();
-    options.mode(0o600);
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    options.mode(0o600).custom_flags(flags.bits().cast_signed());
     options
 }
 
@@ -113,6 +178,29 @@ mod tests {
         assert!(!root.path().join(".gitignore").exists());
         replace(&root.path().join("file"), b"").unwrap();
         assert!(make_private_folder(&root.path().join("file"), true).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_pipes_are_refused_at_once() {
+        let root = tempfile::tempdir().unwrap();
+        let (link, pipe, folder) =
+            (root.path().join("link"), root.path().join("pipe"), root.path().join("to"));
+        std::os::unix::fs::symlink(root.path().join("nothing"), &link).unwrap();
+        std::os::unix::fs::symlink(root.path(), &folder).unwrap();
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        for open in [open_read, open_append, open_in_place] {
+            let told = open(&link).unwrap_err().to_string();
+            assert_eq!(told, "it is a symbolic link, which is not followed here; it must be a regular file");
+            let told = open(&pipe).unwrap_err().to_string();
+            assert_eq!(told, "it is a pipe, socket or device; it must be a regular file");
+        }
+        assert!(create_append(&link).is_err());
+        assert!(!root.path().join("nothing").exists());
+        assert!(make_private_folder(&link, true).unwrap_err().to_string().contains("symbolic link"));
+        assert!(make_private_folder(&folder, true).unwrap_err().to_string().contains("must be a folder"));
+        assert!(!root.path().join(".gitignore").exists());
     }
 
     #[test]

@@ -15,8 +15,10 @@ mod error;
 mod files;
 mod log;
 mod permission;
+mod printable;
 mod replay;
 mod session;
+mod session_name;
 mod store;
 
 pub use error::{Error, ErrorKind, LockOwner};

@@ -123,9 +123,9 @@ fn report(finished: Finished, limit_ms: u64) -> ToolOutcome {
         }
         Ending::TimedOut => {
             facts["timedOut"] = true.into();
-            (format!("timed out after {limit_ms} ms; everything it started was ended"), Some("timed_out"))
+            (format!("timed out after {limit_ms} ms; its process group was ended"), Some("timed_out"))
         }
-        Ending::Cancelled => ("cancelled; everything it started was ended".to_owned(), Some("cancelled")),
+        Ending::Cancelled => ("cancelled; its process group was ended".to_owned(), Some("cancelled")),
     };
     if left_behind {
         append(

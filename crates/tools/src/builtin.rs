@@ -27,7 +27,9 @@ pub struct ToolOptions {
     pub shell: PathBuf,
     /// Hosts (`host` or `host:port`) that WebFetch may reach although they are not public.
     pub allow_hosts: Vec<String>,
-    /// Files and folders that searches leave out, because permission rules deny reading them.
+    /// Files and folders that Glob, Grep and lists of similar names leave out, because permission rules
+    /// deny reading them; what lies below such a folder is left out with it. Asked for every file of a
+    /// tree, from several threads.
     pub unreadable: Option<PathFilter>,
     /// The search engine; without one, WebSearch says how to set it up.
     pub search: Option<Arc<dyn SearchBackend>>,
@@ -61,7 +63,8 @@ impl fmt::Debug for ToolOptions {
 /// Bash, Read, Write, Edit, Glob, Grep, WebFetch and WebSearch, in this order.
 #[must_use]
 pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
-    let ToolOptions { workspace, environment, shell, allow_hosts, search } = options;
+    let ToolOptions { workspace, environment, shell, allow_hosts, unreadable, search } = options;
+    let workspace = workspace.leaving_out(unreadable);
     let environment = without_interaction(&environment);
     vec![
         erase(Bash { workspace: workspace.clone(), shell, environment }),

@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::builtin::PathFilter;
 use crate::files::ReadState;
 
 /// The most symbolic links followed for one path, as in the Linux kernel.
@@ -15,8 +17,12 @@ const MAX_LINKS: usize = 40;
 /// The folders of a session, shared by its tools; cloning gives another handle to the same one.
 ///
 /// It also remembers which files the model has seen, so that a change of an unseen file is refused.
-#[derive(Clone, Debug)]
-pub struct Workspace(Arc<Shared>);
+#[derive(Clone)]
+pub struct Workspace {
+    shared: Arc<Shared>,
+    /// What searches of this handle leave out.
+    unreadable: Option<PathFilter>,
+}
 
 #[derive(Debug)]
 struct Shared {
@@ -39,31 +45,42 @@ impl Workspace {
         let root = resolve_links(root.as_ref());
         let additional = additional.into_iter().map(|folder| resolve_links(&folder));
         let roots = std::iter::once(root.clone()).chain(additional).collect();
-        Self(Arc::new(Shared { roots, home, current: RwLock::new(root), reads: ReadState::default() }))
+        let shared = Shared { roots, home, current: RwLock::new(root), reads: ReadState::default() };
+        Self { shared: Arc::new(shared), unreadable: None }
+    }
+
+    /// A handle whose searches leave out what `unreadable` holds for.
+    pub(crate) fn leaving_out(self, unreadable: Option<PathFilter>) -> Self {
+        Self { unreadable, ..self }
+    }
+
+    /// Whether searches leave out `path`, which is absolute.
+    pub(crate) fn is_left_out(&self, path: &Path) -> bool {
+        self.unreadable.as_ref().is_some_and(|unreadable| unreadable(path))
     }
 
     /// The main folder, with symlinks resolved.
     #[must_use]
     pub fn root(&self) -> &Path {
-        self.0.roots.first().map_or(Path::new("/"), PathBuf::as_path)
+        self.shared.roots.first().map_or(Path::new("/"), PathBuf::as_path)
     }
 
     /// The main folder and the additional ones, with symlinks resolved.
     #[must_use]
     pub fn roots(&self) -> &[PathBuf] {
-        &self.0.roots
+        &self.shared.roots
     }
 
     /// Whether `resolved`, as [`Workspace::resolve`] gives it, lies in one of the folders.
     #[must_use]
     pub fn contains(&self, resolved: &Path) -> bool {
-        self.0.roots.iter().any(|root| resolved.starts_with(root))
+        self.shared.roots.iter().any(|root| resolved.starts_with(root))
     }
 
     /// The folder relative paths start from and commands run in.
     #[must_use]
     pub fn current_dir(&self) -> PathBuf {
-        self.0.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Moves to `path`, written like any path of a call.
@@ -76,7 +93,7 @@ impl Workspace {
         if !fs::metadata(&resolved)?.is_dir() {
             return Err(io::Error::from(io::ErrorKind::NotADirectory));
         }
-        *self.0.current.write().unwrap_or_else(PoisonError::into_inner) = resolved;
+        *self.shared.current.write().unwrap_or_else(PoisonError::into_inner) = resolved;
         Ok(())
     }
 
@@ -84,28 +101,55 @@ impl Workspace {
     /// symlinks (dangling ones too) and `..` resolved as far as the path exists, lexically beyond.
     #[must_use]
     pub fn resolve(&self, written: &str) -> PathBuf {
-        let path = match (written.strip_prefix('~'), &self.0.home) {
+        resolve_links(&self.join(written))
+    }
+
+    /// The absolute path that `written` means, links and `..` as they are written.
+    pub(crate) fn join(&self, written: &str) -> PathBuf {
+        match (written.strip_prefix('~'), &self.shared.home) {
             (Some(""), Some(home)) => home.clone(),
             (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
             _ => self.current_dir().join(written),
-        };
-        resolve_links(&path)
+        }
     }
 
     /// A path for the model: relative to the current folder where it lies inside, else absolute.
+    /// Always one line: control characters in names are escaped, a line break as `\n`.
     #[must_use]
     pub fn display(&self, resolved: &Path) -> String {
         match resolved.strip_prefix(self.current_dir()) {
             Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
-            Ok(inside) => inside.to_string_lossy().into_owned(),
-            Err(_) => resolved.to_string_lossy().into_owned(),
+            Ok(inside) => one_line(inside),
+            Err(_) => one_line(resolved),
         }
     }
 
     /// What the model has seen of the files.
     pub(crate) fn reads(&self) -> &ReadState {
-        &self.0.reads
+        &self.shared.reads
     }
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Workspace").field(&self.shared).finish()
+    }
+}
+
+fn one_line(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if !text.contains(char::is_control) {
+        return text.into_owned();
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }
 
 /// Follows `path` from the root, component by component.

@@ -45,13 +45,15 @@ pub(super) struct PathTarget<'a> {
 #[derive(Debug)]
 pub(super) struct CommandTarget<'a> {
     pub(super) text: &'a str,
+    /// The folder it would run in.
+    pub(super) cwd: &'a Path,
     simple: OnceCell<Result<SimpleCommand, Obstacle>>,
     pieces: OnceCell<Pieces>,
 }
 
 impl<'a> Call<'a> {
     pub(super) fn new(policy: &PermissionPolicy, spec: &'a ToolSpec, access: &'a [Access]) -> Self {
-        let places = Places::new(&policy.roots, policy.home.as_deref());
+        let places = Places::new(&policy.roots, &policy.cwd, policy.home.as_deref());
         let mut targets: Vec<_> = access.iter().map(|access| Target::new(access, &places)).collect();
         if targets.is_empty() {
             targets.push(Target::Whole);
@@ -65,11 +67,12 @@ impl<'a> Target<'a> {
         match access {
             Access::Path { kind, requested, resolved } => {
                 let text = text_of(resolved);
-                let literal = places.literal(requested).filter(|literal| *literal != text);
+                let literal = Some(places.literal(requested)).filter(|literal| *literal != text);
                 Self::Path(PathTarget { kind: *kind, resolved, text, settled: is_settled(resolved), literal })
             }
-            Access::Command { command, .. } => Self::Command(CommandTarget {
+            Access::Command { command, cwd } => Self::Command(CommandTarget {
                 text: command,
+                cwd,
                 simple: OnceCell::new(),
                 pieces: OnceCell::new(),
             }),
@@ -116,6 +119,11 @@ impl PathTarget<'_> {
 }
 
 impl CommandTarget<'_> {
+    /// Whether it would run in the folder that allow rules are about.
+    pub(super) fn is_at_home(&self, places: &Places) -> bool {
+        self.cwd == places.cwd()
+    }
+
     /// The command's words, or what keeps it from being one simple command.
     pub(super) fn simple(&self) -> Result<&SimpleCommand, Obstacle> {
         self.simple.get_or_init(|| SimpleCommand::parse(self.text)).as_ref().map_err(|obstacle| *obstacle)
@@ -127,16 +135,28 @@ impl CommandTarget<'_> {
     }
 }
 
-/// `text` on one line, cut to a readable length, without characters that could disguise it.
+/// `text` on one line, cut to a readable length; characters that could disguise it are escaped.
 pub(super) fn quote(text: &str) -> String {
-    let disguises = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut chars = text.trim().chars().map(|c| if disguises(c) { ' ' } else { c });
-    let mut quoted: String = chars.by_ref().take(LONGEST_QUOTE).collect();
-    if chars.next().is_some() {
-        quoted.push('…');
+    let mut quoted = String::new();
+    let mut length = 0;
+    for c in text.trim().chars() {
+        let shown: &mut dyn Iterator<Item = char> =
+            if disguises(c) { &mut c.escape_default() } else { &mut std::iter::once(c) };
+        for c in shown {
+            quoted.push(c);
+            length += 1;
+        }
+        if length >= LONGEST_QUOTE {
+            quoted.push('…');
+            break;
+        }
     }
     quoted
+}
+
+/// Whether a person cannot see `c`, or sees what is around it in another order or on another line.
+pub(super) fn disguises(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{061C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}')
+        || matches!(c, '\u{2060}'..='\u{2069}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
 }

@@ -2,6 +2,7 @@
 
 use super::Rule;
 use super::call::{Call, Target, quote};
+use super::command::WORD_GAP;
 use super::command_pattern::Coverage;
 use super::rule::Pattern;
 use crate::PathAccess;
@@ -29,7 +30,7 @@ impl Rule {
             }
             (Pattern::Command(pattern), Target::Command(command)) if self.tool.matches(tool) => {
                 let part = pattern.concerns(command.text, command.pieces())?;
-                Some(format!("matches `{}` in the command", quote(part)))
+                Some(format!("matches `{}` in the command", quote(&part.replace(WORD_GAP, " "))))
             }
             (Pattern::Domain(pattern), Target::Host(host)) if pattern.matches(host) => {
                 Some(format!("matches {}", target.describe(tool)))
@@ -44,7 +45,7 @@ impl Rule {
     }
 
     /// Whether this rule, as an allow rule, covers `target`. Matches strictly: the resolved path,
-    /// one simple command, and only the tools it is written for.
+    /// one simple command in the session's working directory, and only the tools it is written for.
     pub(super) fn covers(&self, call: &Call<'_>, target: &Target<'_>) -> Coverage {
         let tool = &*call.spec.name;
         let Some(pattern) = &self.pattern else {
@@ -57,6 +58,9 @@ impl Rule {
                 (self.names(tool) || reads) && path.settled && pattern.covers(&path.text, &call.places)
             }
             (Pattern::Command(pattern), Target::Command(command)) if self.tool.matches(tool) => {
+                if !command.is_at_home(&call.places) {
+                    return Coverage::Uncovered;
+                }
                 return command.simple().map_or(Coverage::Uncovered, |simple| pattern.covers(simple));
             }
             (Pattern::Domain(pattern), Target::Host(host)) => {

@@ -10,6 +10,7 @@ mod command;
 mod command_pattern;
 mod command_pieces;
 mod domain_pattern;
+mod git;
 mod glob;
 mod matching;
 mod mode;
@@ -18,8 +19,10 @@ mod path_pattern;
 mod place;
 mod policy;
 mod protected;
+mod reading;
 mod rule;
 mod rule_set;
+mod sed;
 mod suggestion;
 mod wrapper;
 
@@ -28,5 +31,6 @@ mod tests;
 
 pub use mode::{InvalidMode, PermissionMode};
 pub use policy::{Decision, PermissionPolicy, Verdict};
+pub use reading::ReadingDenials;
 pub use rule::{InvalidRule, Rule};
 pub use rule_set::RuleSet;

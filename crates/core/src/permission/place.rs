@@ -9,17 +9,24 @@ use std::path::{Component, Path, PathBuf};
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     roots: Vec<String>,
+    cwd: PathBuf,
     home: Option<String>,
 }
 
 impl Places {
-    pub(super) fn new(roots: &[PathBuf], home: Option<&Path>) -> Self {
-        Self { roots: roots.iter().map(|root| text_of(root)).collect(), home: home.map(text_of) }
+    pub(super) fn new(roots: &[PathBuf], cwd: &Path, home: Option<&Path>) -> Self {
+        let roots = roots.iter().map(|root| text_of(root)).collect();
+        Self { roots, cwd: cwd.to_owned(), home: home.map(text_of) }
     }
 
     /// Every root of the workspace.
     pub(super) fn roots(&self) -> impl Iterator<Item = &str> {
         self.roots.iter().map(String::as_str)
+    }
+
+    /// The working directory, from which relative paths start.
+    pub(super) fn cwd(&self) -> &Path {
+        &self.cwd
     }
 
     /// The user's home folder.
@@ -43,15 +50,14 @@ impl Places {
     }
 
     /// The path that `requested` names when nothing on the way is a symlink.
-    pub(super) fn literal(&self, requested: &str) -> Option<String> {
+    pub(super) fn literal(&self, requested: &str) -> String {
         if let Some(home) = self.home()
             && let Some(rest) = requested.strip_prefix('~')
             && (rest.is_empty() || rest.starts_with('/'))
         {
-            return Some(text_of(Path::new(&format!("{home}{rest}"))));
+            return text_of(Path::new(&format!("{home}{rest}")));
         }
-        let root = format!("{}/", self.roots.first()?);
-        Some(text_of(&Path::new(&root).join(requested)))
+        text_of(&self.cwd.join(requested))
     }
 }
 
@@ -95,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_sibling_with_the_same_beginning_is_outside() {
-        let places = Places::new(&[PathBuf::from("/work/src")], None);
+        let places = Places::new(&[PathBuf::from("/work/src")], Path::new("/work/src"), None);
         assert!(places.contain("/work/src") && places.contain("/work/src/x"));
         assert!(!places.contain("/work/src2") && !places.contain("/work"));
     }

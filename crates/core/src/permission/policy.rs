@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::call::{Call, Target};
+use super::call::{Call, Target, quote};
 use super::command_pattern::Coverage;
 use super::mode_matrix::by_mode;
 use super::protected::protected;
 use super::suggestion::narrowest;
-use super::{PermissionMode, Rule, RuleSet};
+use super::{PermissionMode, ReadingDenials, Rule, RuleSet};
 use crate::{Access, PathAccess, ToolSpec};
 
 /// What happens to a call.
@@ -55,20 +55,28 @@ pub struct PermissionPolicy {
 }
 
 impl PermissionPolicy {
-    /// Whether a deny rule keeps `path` from being read, so that searches must leave it out.
+    /// Whether a deny rule keeps `path` from being read, so that searches must leave it out: one of
+    /// Read, Grep or Glob with a pattern that matches it or a folder above it.
     ///
-    /// `path` is absolute; cheap enough to ask for every file of a tree.
+    /// `path` is absolute. A rule without a pattern denies its tool and no path. For a whole tree of
+    /// files ask [`reading_denials`](Self::reading_denials).
     #[must_use]
     pub fn denies_reading(&self, path: &Path) -> bool {
-        let _ = path;
-        false
+        self.reading_denials().is_some_and(|denials| denials.deny(path))
+    }
+
+    /// [`denies_reading`](Self::denies_reading) for many paths; `None` when no path is denied. Later
+    /// changes of the policy do not reach it.
+    #[must_use]
+    pub fn reading_denials(&self) -> Option<ReadingDenials> {
+        ReadingDenials::of(self)
     }
 
     /// Decides a call to the tool `spec` that would touch `access`.
     ///
     /// Deny rules come first, then ask rules, then protected files, then allow rules, then the mode.
-    /// Changes of protected files (git's own, settings and hooks of `.robota` and `.claude`, shell
-    /// start-up files) are asked for even in `bypassPermissions` mode, so that where nobody can be
+    /// Changes of protected files (git's own, robota's state, settings and hooks, what editors and
+    /// shells run by themselves) are asked for even in `bypassPermissions` mode, so that where nobody can be
     /// asked they do not happen. A call is denied when anything it touches is, and allowed only when
     /// everything it touches is.
     #[must_use]
@@ -151,11 +159,15 @@ impl PermissionPolicy {
         if let Some((rule, why)) = withheld {
             return Err(format!("{} does not cover it: {why}, so only a rule without `*` does", named(rule)));
         }
-        if let Target::Command(command) = target
-            && let Err(obstacle) = command.simple()
-        {
-            let advice = obstacle.advice;
-            return Err(format!("allow rules cover simple commands only, but {obstacle}: {advice}"));
+        if let Target::Command(command) = target {
+            if !command.is_at_home(&call.places) {
+                let (there, here) = (shown(command.cwd), shown(&self.cwd));
+                return Err(format!("it would run in {there}, and rules cover commands only in {here}"));
+            }
+            if let Err(obstacle) = command.simple() {
+                let advice = obstacle.advice;
+                return Err(format!("allow rules cover simple commands only, but {obstacle}: {advice}"));
+            }
         }
         Err(format!("no allow rule covers {}", target.describe(&call.spec.name)))
     }
@@ -200,6 +212,11 @@ const fn severity(decision: Decision) -> u8 {
         Decision::Ask => 1,
         Decision::Deny => 2,
     }
+}
+
+/// A folder, for reasons.
+fn shown(folder: &Path) -> String {
+    format!("`{}`", quote(&folder.to_string_lossy()))
 }
 
 /// A rule and where it comes from, for reasons.

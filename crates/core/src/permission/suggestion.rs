@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Rule;
-use super::call::{Call, Target};
+use super::call::{Call, Target, disguises};
 use super::command_pattern::Coverage;
 use super::path_pattern::escape;
 
@@ -11,7 +11,7 @@ use super::path_pattern::escape;
 const LONGEST_COMMAND: usize = 2000;
 
 /// The rule that would let `open`, the targets nothing allows yet, go through; `None` when no
-/// single rule can or should.
+/// single rule can or should: what a person could misread is not for them to copy.
 pub(super) fn narrowest(call: &Call<'_>, open: &[&Target<'_>]) -> Option<String> {
     let text = match open {
         [] => return None,
@@ -19,7 +19,7 @@ pub(super) fn narrowest(call: &Call<'_>, open: &[&Target<'_>]) -> Option<String>
         targets if targets.iter().any(|target| matches!(target, Target::Command(_))) => return None,
         _ => call.spec.name.clone(),
     };
-    let rule: Rule = text.parse().ok()?;
+    let rule: Rule = text.parse().ok().filter(|_| !text.contains(disguises))?;
     open.iter().all(|target| rule.covers(call, target) == Coverage::Covered).then_some(text)
 }
 

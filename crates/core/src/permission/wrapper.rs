@@ -1,6 +1,8 @@
 //! Programs that run other programs.
 
+use super::call::quote;
 use super::command::unquoted;
+use super::{git, sed};
 
 /// Programs whose arguments name a program to run, with the number of arguments before its name
 /// (options not counted).
@@ -53,6 +55,9 @@ const WRAPPERS: &[(&str, u8)] = &[
 
 /// Shells, which run the script named by their first argument.
 const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
+
+/// Interpreters whose first argument is a program, or names one that a later argument can replace.
+const PROGRAM_TAKERS: &[&str] = &["awk", "gawk", "igawk", "mawk", "nawk", "original-awk", "pgawk"];
 
 /// Interpreters that run a program given in an argument.
 const INTERPRETERS: &[&str] =
@@ -133,15 +138,26 @@ pub(super) fn runs_anything<'a>(
     if name == "find" {
         let runs = |word: &&str| is_find_exec(word) || *word == "-delete" || word.starts_with("-fprint");
         let option = words.find(|word| runs(word) || *word == "-fls")?;
-        return Some(format!("`find {option}` changes or runs something"));
+        return Some(format!("`find {}` changes or runs something", quote(option)));
     }
     if SUBSCRIPT_READERS.contains(&name) && words.clone().any(|word| word.contains(['$', '`'])) {
         return Some(format!("`{name}` may expand the `$` in its arguments"));
     }
+    if PROGRAM_TAKERS.contains(&name) {
+        return Some(format!("`{name}` runs the program in its arguments"));
+    }
+    if matches!(name, "sed" | "gsed") {
+        let word = sed::more_than_printing(words)?;
+        return Some(format!("`{name}` may run or write something with `{}`", quote(word)));
+    }
+    if name == "git" {
+        let word = git::redirected(words, fixed.saturating_sub(1))?;
+        return Some(format!("`git {}` can make git run anything", quote(word)));
+    }
     let family = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     if INTERPRETERS.contains(&family) {
         let option = inline_code_option(words)?;
-        return Some(format!("`{name} {option}` runs the program in its arguments"));
+        return Some(format!("`{name} {}` runs the program in its arguments", quote(option)));
     }
     None
 }
@@ -168,7 +184,7 @@ fn is_inline_code(word: &str) -> bool {
             .iter()
             .any(|name| long.starts_with(name));
     }
-    word == "eval" || (word.starts_with('-') && word.contains(['c', 'e', 'E', 'p', 'r']))
+    word == "eval" || (word.starts_with('-') && word.contains(['B', 'c', 'e', 'E', 'M', 'p', 'r', 'R']))
 }
 
 #[cfg(test)]
@@ -189,6 +205,8 @@ mod tests {
         assert!(check("bash -c x", 2) && check("bash", 1) && !check("bash run.sh -c", 2));
         assert!(check("python3.12 -c x", 1) && check("perl -ne x", 1) && check("node --eval=x", 1));
         assert!(check("python -W error -c x", 1) && check("deno eval x", 1));
+        assert!(check("perl -MFoo=bar run.pl", 1) && check("gawk -f x.awk", 1) && check("sed -i p x", 1));
+        assert!(check("git -c a.b=c status", 1) && !check("git status", 1) && !check("sed -n 5p x", 1));
         assert!(!check("python3 run.py -c", 1) && !check("python -m pytest -c x", 1));
         assert!(check("find . -exec rm x", 1) && check("find . -delete", 1) && !check("find . -name x", 1));
         assert!(is_assignment("A=1") && is_assignment("_a+=1") && is_assignment("a[0]=x"));

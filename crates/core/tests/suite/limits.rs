@@ -70,7 +70,7 @@ async fn a_prompt_that_does_not_fit_leaves_no_trace() {
     let error = bench.run(&"x".repeat(3_600)).await.outcome.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the prompt has about 1000 tokens, and the context window has room for 440"
+        "the prompt has about 1000 tokens, and the context window has room for 450"
     );
     assert!(error.hint().unwrap().contains("Put the text into a file"));
     assert_eq!(bench.run("small").await.outcome.unwrap(), TurnEnd::Completed);

@@ -26,6 +26,15 @@ pub enum AssemblyError {
 }
 
 impl AssemblyError {
+    /// Whether the environment is at fault and not the command line.
+    #[must_use]
+    pub fn is_configuration(&self) -> bool {
+        match self {
+            Self::Mode(_) => true,
+            Self::Rule(_) | Self::Folder { .. } => false,
+        }
+    }
+
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> &'static str {

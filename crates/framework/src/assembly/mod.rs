@@ -10,13 +10,13 @@ mod permissions;
 mod redaction;
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use robota_core::{Ambient, DynTool, ModelInfo, ModelTable, Provider, SessionId};
+use robota_core::{Ambient, DynTool, ModelInfo, ModelTable, PermissionPolicy, Provider, SessionId};
 use robota_session::{FileStore, NullStore, Session, SessionOptions, SessionStore};
 use robota_tools::process::child_environment;
-use robota_tools::{BraveSearch, SearchBackend, ToolOptions, Workspace, builtin_tools};
+use robota_tools::{BraveSearch, PathFilter, SearchBackend, ToolOptions, Workspace, builtin_tools};
 use secrecy::{ExposeSecret, SecretString};
 
 pub use error::AssemblyError;
@@ -109,7 +109,7 @@ impl SessionBlueprint {
         let mut notices = Vec::new();
         let folders = folders::additional(self, &mut notices)?;
         let permissions = permissions::policy(self, &folders)?;
-        let mut tools = self.tools(&folders);
+        let mut tools = self.tools(&folders, &permissions);
         permissions::check_names(&self.permissions, &tools, &mut notices);
         permissions::take_away(&mut tools, &permissions.rules.deny);
 
@@ -146,13 +146,13 @@ impl SessionBlueprint {
         options.max_output_tokens = self.model.max_output_tokens.or_else(|| output_limit(&info));
         options.store = self.store();
         options.ambient = self.ambient.clone();
-        options.line_filter = redaction::filter(&self.secrets());
+        options.line_filter = Some(redaction::filter(&self.secrets()));
         Ok(Assembly { options, notices })
     }
 
     /// The built-in tools. Relative paths and commands start in the working directory, wherever in
-    /// the project it is.
-    fn tools(&self, folders: &[PathBuf]) -> Vec<Arc<dyn DynTool>> {
+    /// the project it is. What deny rules keep from being read stays out of searches.
+    fn tools(&self, folders: &[PathBuf], permissions: &PermissionPolicy) -> Vec<Arc<dyn DynTool>> {
         let others = std::iter::once(self.paths.root.clone()).chain(folders.iter().cloned());
         let workspace = Workspace::new(&self.paths.cwd, others, self.paths.home.clone());
         let mut secrets = self.secrets();
@@ -163,6 +163,9 @@ impl SessionBlueprint {
         let environment = self.environment.pairs().filter(|(_, value)| !is_secret(value));
         let mut options = ToolOptions::new(workspace, child_environment(environment));
         options.search = self.search();
+        options.unreadable = permissions
+            .reading_denials()
+            .map(|denials| -> PathFilter { Arc::new(move |path: &Path| denials.deny(path)) });
         builtin_tools(options)
     }
 

@@ -44,7 +44,13 @@ pub(super) fn policy(
     };
     let mut roots = vec![blueprint.paths.root.clone()];
     roots.extend_from_slice(folders);
-    Ok(PermissionPolicy { mode: mode.unwrap_or_default(), rules, roots, cwd: blueprint.paths.cwd.clone(), home: blueprint.paths.home.clone() })
+    Ok(PermissionPolicy {
+        mode: mode.unwrap_or_default(),
+        rules,
+        roots,
+        cwd: blueprint.paths.cwd.clone(),
+        home: blueprint.paths.home.clone(),
+    })
 }
 
 fn parsed(texts: &[String]) -> Result<Vec<Rule>, AssemblyError> {

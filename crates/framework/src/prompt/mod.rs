@@ -13,6 +13,10 @@ use robota_core::{PermissionMode, Timestamp};
 
 use crate::context::{ContextFile, ContextFiles, ContextKind, ContextOrigin};
 
+/// What plan mode asks of the model.
+const PLAN: &str =
+    "plan: only look. Change nothing and run nothing; end with a plan that the user can approve.";
+
 /// A titled part of the system prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "plain data that hosts build")]
@@ -41,7 +45,8 @@ pub struct PromptParts<'a> {
     pub platform: &'a str,
     /// Now; only the day reaches the prompt.
     pub now: Timestamp,
-    /// What happens to calls that no rule decides.
+    /// What happens to calls that no rule decides. Only plan mode is told: in the others the model does
+    /// the same, and a change of mode leaves the prompt as it is.
     pub mode: PermissionMode,
     /// Language to answer in; `None` leaves it to the model.
     pub language: Option<&'a str>,
@@ -82,7 +87,9 @@ impl PromptParts<'_> {
         if let Some(language) = self.language {
             sections.push(section(45, "Response language", format!("Answer in this language: {language}.")));
         }
-        sections.push(section(50, "Permission mode", mode_text(self.mode).to_owned()));
+        if self.mode == PermissionMode::Plan {
+            sections.push(section(50, "Permission mode", PLAN.to_owned()));
+        }
         sections.extend(self.sections.iter().cloned());
         sections.sort_by_key(|section| section.priority);
 
@@ -148,19 +155,4 @@ impl PromptParts<'_> {
 
 fn section(priority: u8, title: &str, body: String) -> PromptSection {
     PromptSection { priority, title: title.to_owned(), body }
-}
-
-fn mode_text(mode: PermissionMode) -> &'static str {
-    match mode {
-        PermissionMode::Plan => {
-            "plan: only look. Change nothing and run nothing; end with a plan that the user can approve."
-        }
-        PermissionMode::AcceptEdits => {
-            "acceptEdits: file changes in the workspace go through; commands may need the user's approval."
-        }
-        PermissionMode::BypassPermissions => {
-            "bypassPermissions: calls run without approval, so weigh each one that cannot be undone."
-        }
-        _ => "default: file changes and commands may need the user's approval.",
-    }
 }

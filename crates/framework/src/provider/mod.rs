@@ -14,7 +14,7 @@ pub use error::ProviderSetupError;
 use vendor::Vendor;
 pub use vendor::{DEFAULT_ANTHROPIC_MODEL, DEFAULT_OPENAI_MODEL};
 
-use crate::settings::{Format, ProviderProfile, Settings};
+use crate::settings::{Format, ModelSetting, ProviderProfile, Settings};
 use crate::{Environment, Variable};
 
 /// How long a server may send nothing when no profile says otherwise (seed `001`, Settings
@@ -219,13 +219,12 @@ fn credential_of(
 
 /// The settings' own model, where it can be one of this provider.
 fn settings_model<'a>(settings: &'a Settings, kind: &str, asked_by_name: bool) -> Option<&'a str> {
-    let setting = settings.model.as_ref()?;
-    let fits = match setting.format {
+    let fits = |setting: &&ModelSetting| match setting.format {
         // Names such as `opus` are aliases that only that program knows.
         Format::Claude => kind == "anthropic" && setting.model.starts_with("claude-"),
         Format::Robota => !asked_by_name,
     };
-    fits.then_some(setting.model.as_str())
+    settings.models.iter().rfind(fits).map(|setting| setting.model.as_str())
 }
 
 /// Whether the address is on this machine.

@@ -41,8 +41,9 @@ pub struct Settings {
     pub providers: BTreeMap<String, ProviderProfile>,
     /// The single provider of older settings, used when `current_provider` is not set.
     pub legacy_provider: Option<ProviderProfile>,
-    /// Model for providers that name none.
-    pub model: Option<ModelSetting>,
+    /// Models for providers that name none, lowest layer first: of those that a provider can have, the
+    /// last counts.
+    pub models: Vec<ModelSetting>,
     /// Language to answer in.
     pub language: Option<String>,
     /// Rules, mode and folders.
@@ -141,7 +142,7 @@ impl Settings {
         self.current_provider = file.current_provider.or(self.current_provider.take());
         self.language = file.language.or(self.language.take());
         if let Some(model) = file.model {
-            self.model = Some(ModelSetting { model, format: layer.format });
+            self.models.push(ModelSetting { model, format: layer.format });
         }
         for (name, profile) in file.providers {
             self.providers.entry(name).or_default().overlay(profile);

@@ -125,6 +125,7 @@ fn what_a_flag_or_variable_gets_wrong_is_an_error() {
     let mode =
         error(|blueprint| blueprint.environment = Environment::from_iter([("ROBOTA_PERMISSION_MODE", "x")]));
     assert!(mode.to_string().starts_with("ROBOTA_PERMISSION_MODE: `x` is not a permission mode"), "{mode}");
+    assert!(mode.is_configuration() && !folder.is_configuration());
     let rule = error(|blueprint| blueprint.permissions.denied = vec!["Bash(rm".to_owned()]);
     assert!(rule.to_string().contains("Bash(rm"), "{rule}");
 }
@@ -153,12 +154,58 @@ async fn credentials_reach_neither_commands_nor_the_log() {
     let id = session.session_id();
     for file in [format!("repo/.robota/logs/{id}.jsonl"), format!("repo/.robota/sessions/{id}.json")] {
         let text = workspace.read(&file);
-        assert!(text.contains("My key is [redacted]."), "{file}");
+        assert!(text.contains("My key is [REDACTED]."), "{file}");
         assert!(!text.contains("sk-ant-0123456789"), "{file}");
     }
     let resumed = assembly.resume(id.as_str()).await.unwrap();
     assert_eq!(resumed.defects().total(), 0);
     assert_eq!(resumed.history().len(), 4);
+}
+
+#[tokio::test]
+async fn a_redacted_log_gives_back_the_whole_conversation() {
+    let workspace = Workspace::new(&[("repo/a.txt", "hello")]);
+    let arguments = json!({"filePath": "a.txt", "password": "open-sesame", "limit": 1});
+    let script = Script::new().reply(Reply::new().tool_call("c1", "Read", arguments.clone())).reply("Done.");
+    let (blueprint, _) = blueprint(&workspace, "repo", script);
+    let assembly = blueprint.assemble().unwrap();
+    let session = assembly.create().await.unwrap();
+    session.run(r#"Set {"password": "open-sesame", "max_tokens": 5}."#).await.unwrap();
+    session.shutdown("other").await.unwrap();
+
+    let resumed = assembly.resume(session.session_id().as_str()).await.unwrap();
+    assert_eq!(resumed.defects().total(), 0);
+    assert_eq!(resumed.history(), session.history());
+    let calls = resumed.history()[1].tool_calls()[0].arguments.clone();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&calls).unwrap(), arguments);
+}
+
+#[tokio::test]
+async fn what_may_not_be_read_does_not_turn_up_in_searches() {
+    let workspace = Workspace::new(&[
+        ("repo/.robota/settings.json", r#"{"permissions": {"deny": ["Read(/sub/secrets/**)"]}}"#),
+        ("repo/sub/.env", "TOKEN=1"),
+        ("repo/sub/open.txt", "TOKEN=2"),
+        ("repo/sub/secrets/a.txt", "TOKEN=3"),
+    ]);
+    let search = |id: &str, tool: &str, arguments| Reply::new().tool_call(id, tool, arguments);
+    let script = Script::new()
+        .reply(search("c1", "Grep", json!({"pattern": "TOKEN"})))
+        .reply(search("c2", "Grep", json!({"pattern": "TOKEN", "path": "..", "glob": ".env"})))
+        .reply(search("c3", "Glob", json!({"pattern": "**"})))
+        .reply(search("c4", "Read", json!({"filePath": "secrets/a.txt"})))
+        .reply("Done.");
+    let (mut blueprint, provider) = blueprint(&workspace, "repo/sub", script);
+    blueprint.permissions.denied = vec!["Read(.env)".to_owned()];
+    blueprint.assemble().unwrap().create().await.unwrap().run("Search.").await.unwrap();
+
+    let requests = provider.requests();
+    let result = |request: usize| requests[request].messages.last().unwrap().text();
+    let note = "[2 files or folders left out: permission rules deny reading them]";
+    assert_eq!(result(1), format!("open.txt\n{note}"));
+    assert_eq!(result(2), format!("no matches\n{note}"));
+    assert_eq!(result(3), format!("open.txt\n{note}"));
+    assert!(result(4).contains("Read(/sub/secrets/**)"), "{}", result(4));
 }
 
 #[test]

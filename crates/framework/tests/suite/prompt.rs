@@ -75,6 +75,9 @@ fn a_replacement_stands_alone_and_the_time_of_day_never_shows() {
     let replaced = PromptParts { replacement: Some("Be a pirate."), appendix: Some("Arr."), ..parts() };
     assert_eq!(replaced.render(), "Be a pirate.\n\nArr.");
     assert_eq!(PromptParts { replacement: Some(""), ..parts() }.render(), "");
+    for mode in [PermissionMode::AcceptEdits, PermissionMode::BypassPermissions] {
+        assert_eq!(PromptParts { mode, ..parts() }.render(), parts().render());
+    }
     let later = Timestamp::from_millis(1_795_301_280_007 + 60_000);
     assert_eq!(PromptParts { now: later, ..parts() }.render(), parts().render());
 }

@@ -109,6 +109,15 @@ fn a_model_of_another_program_or_vendor_is_not_sent() {
     assert_eq!(model(&alias, "ANTHROPIC_API_KEY"), "claude-sonnet-4-5");
     assert_eq!(model(&full, "ANTHROPIC_API_KEY"), "claude-opus-4-5");
     assert_eq!(model(&full, "OPENAI_API_KEY"), "gpt-4.1");
+
+    // Nor does it hide one of a lower layer that can be sent.
+    workspace.write("home/.robota/settings.json", br#"{"model": "mine"}"#);
+    let above = Settings::load(&workspace.paths(), false).unwrap();
+    assert_eq!(model(&above, "ANTHROPIC_API_KEY"), "claude-opus-4-5");
+    assert_eq!(model(&above, "OPENAI_API_KEY"), "mine");
+    workspace.write("home/.claude/settings.json", br#"{"model": "opus"}"#);
+    let above = Settings::load(&workspace.paths(), false).unwrap();
+    assert_eq!(model(&above, "ANTHROPIC_API_KEY"), "mine");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn rules_are_joined_and_other_values_come_from_the_highest_layer() {
     let folders = [workspace.path("repo").join("../lib"), workspace.path("home/notes")];
     assert_eq!(settings.permissions.additional_directories, folders);
 
-    assert_eq!(settings.model.unwrap().model, "high");
+    assert_eq!(settings.models.last().unwrap().model, "high");
     assert_eq!(settings.language.as_deref(), Some("French"));
     let work = &settings.providers["work"];
     assert_eq!((work.kind.as_deref(), work.model.as_deref()), (Some("openai"), Some("m2")));
@@ -93,7 +93,7 @@ fn a_project_that_is_not_trusted_can_only_narrow() {
     assert_eq!(settings.permissions.default_mode, None);
     assert!(settings.permissions.additional_directories.is_empty());
     assert_eq!(settings.providers["work"].base_url, None);
-    assert_eq!((settings.model, settings.language), (None, None));
+    assert_eq!((settings.models, settings.language), (Vec::new(), None));
     let ignored: Vec<String> = settings.ignored.iter().map(|line| workspace.normalised(line)).collect();
     assert_eq!(
         ignored,
@@ -219,7 +219,7 @@ fn a_byte_order_mark_and_modes_of_other_programs_do_not_stop_the_start() {
         ("home/.claude/settings.json", r#"{"permissions": {"defaultMode": "dontAsk"}}"#),
     ]);
     let settings = Settings::load(&workspace.paths(), false).unwrap();
-    assert_eq!(settings.model.unwrap().model, "m");
+    assert_eq!(settings.models[0].model, "m");
     assert_eq!(settings.permissions.default_mode, None);
     assert_eq!(settings.warnings[0].key, "permissions.defaultMode");
 }

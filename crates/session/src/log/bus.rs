@@ -26,6 +26,10 @@ pub(super) struct Bus {
     ambient: Ambient,
     durability: Durability,
     location: Arc<str>,
+    /// Whether the log held nothing when it was opened.
+    began_empty: bool,
+    /// Position of the last event that was there when it was opened.
+    began_at: u64,
     state: Mutex<State>,
     pub(super) wake: Notify,
     progress: watch::Sender<Progress>,
@@ -56,6 +60,8 @@ pub(super) enum Step {
     WaitUntil(Instant),
     /// Write the lines it was given, and fsync them when `sync`.
     Write { end: LogMark, sync: bool },
+    /// Give up: an event cannot be logged.
+    Fail(io::Error),
     /// End.
     End,
 }
@@ -66,6 +72,7 @@ impl Bus {
         let JournalOptions { session, ambient, last_seq, durability, filter } = options;
         let progress = Progress { written: last_seq, synced: last_seq, failure: None, ended: log.is_none() };
         let location = log.as_ref().map_or("", |(_, location)| location).into();
+        let began_empty = log.as_ref().is_some_and(|(end, _)| end.offset == 0);
         let state = State {
             seq: last_seq,
             turn: 0,
@@ -81,6 +88,8 @@ impl Bus {
             ambient,
             durability,
             location,
+            began_empty,
+            began_at: last_seq,
             state: Mutex::new(state),
             wake: Notify::new(),
             progress: watch::Sender::new(progress),
@@ -145,14 +154,17 @@ impl Bus {
         if state.closing {
             return Err(closed());
         }
-        let Some(queue) = &mut state.queue else { return Ok(None) };
+        let State { queue, failed, sync_up_to, .. } = &mut *state;
+        let Some(queue) = queue else { return Ok(None) };
         let seq = queue.settle().seq;
+        // What cannot be logged is never reached: whoever waits for it learns of the failure.
+        let wanted = if *failed || queue.failure().is_some() { u64::MAX } else { seq };
         if durable {
-            state.sync_up_to = state.sync_up_to.max(seq);
+            *sync_up_to = (*sync_up_to).max(seq);
         }
         drop(state);
         self.wake.notify_one();
-        Ok(Some(seq))
+        Ok(Some(wanted))
     }
 
     /// Waits until `seq` is written, or durable.
@@ -208,6 +220,10 @@ impl Bus {
         if sync || !queue.is_empty() {
             return Step::Write { end: queue.take(lines), sync };
         }
+        if let Some(error) = queue.failure().take() {
+            *failed = true;
+            return Step::Fail(error);
+        }
         match queue.due() {
             Some(due) => Step::WaitUntil(due),
             None if *closing => Step::End,
@@ -231,7 +247,9 @@ impl Bus {
     }
 
     pub(super) fn failed(&self, error: io::Error) {
-        let failure = LogFailure { location: Arc::clone(&self.location), source: Arc::new(error) };
+        let nothing_kept = self.began_empty && self.progress.borrow().written == self.began_at;
+        let location = Arc::clone(&self.location);
+        let failure = LogFailure { location, nothing_kept, source: Arc::new(error) };
         tracing::error!(error = %failure, "nothing more is logged");
         let mut state = self.lock();
         state.failed = true;
@@ -252,6 +270,17 @@ impl Bus {
         state.subscribers.clear();
         drop(state);
         self.progress.send_modify(|progress| progress.ended = true);
+    }
+
+    #[cfg(test)]
+    pub(super) fn emit_unencodable(&self) {
+        let mut state = self.lock();
+        state.seq += 1;
+        let seq = state.seq;
+        let no_json = std::collections::BTreeMap::from([((), ())]);
+        if let Some(queue) = &mut state.queue {
+            queue.encode(seq, &no_json);
+        }
     }
 
     #[cfg(test)]

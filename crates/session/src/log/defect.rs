@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::printable::printable;
+
 /// What is wrong with a piece of a log or with a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -49,15 +51,18 @@ impl fmt::Display for Defect {
         if let Some(line) = self.line {
             write!(f, "line {line}, ")?;
         }
-        write!(f, "byte {} (+{}): {}", self.offset, self.length, self.detail)
+        write!(f, "byte {} (+{}): {}", self.offset, self.length, printable(&self.detail))
     }
 }
 
 /// Everything that could not be read: each thing up to a limit, and how many in all.
+///
+/// Shows as one line for a person: how many, and the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Defects {
     listed: Vec<Defect>,
     total: usize,
+    of_snapshot: usize,
 }
 
 impl Defects {
@@ -67,6 +72,7 @@ impl Defects {
     pub(crate) fn push(&mut self, defect: Defect) {
         tracing::warn!(kind = ?defect.kind, %defect, "skipped a piece of a session");
         self.total += 1;
+        self.of_snapshot += usize::from(defect.kind == DefectKind::Snapshot);
         if self.listed.len() < Self::LISTED {
             self.listed.push(defect);
         }
@@ -84,9 +90,48 @@ impl Defects {
         self.total
     }
 
+    /// How many concern the log, not its snapshot.
+    #[must_use]
+    pub const fn in_log(&self) -> usize {
+        self.total - self.of_snapshot
+    }
+
     /// True when everything could be read.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.total == 0
+    }
+}
+
+impl fmt::Display for Defects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.listed.first(), self.total) {
+            (None, _) => f.write_str("everything of the session could be read"),
+            (Some(defect), 1) => write!(f, "1 piece of the session could not be used: {defect}"),
+            (Some(first), total) => {
+                write!(f, "{total} pieces of the session could not be used, the first: {first}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn defect(kind: DefectKind, detail: &str) -> Defect {
+        Defect { kind, line: Some(3), offset: 20, length: 7, detail: detail.to_owned() }
+    }
+
+    #[test]
+    fn damage_is_told_in_one_harmless_line() {
+        let mut defects = Defects::default();
+        assert_eq!(defects.to_string(), "everything of the session could be read");
+        defects.push(defect(DefectKind::Foreign, "an event of session \u{1b}[2J\n"));
+        let told = "line 3, byte 20 (+7): an event of session \u{fffd}[2J\u{fffd}";
+        assert_eq!(defects.to_string(), format!("1 piece of the session could not be used: {told}"));
+        defects.push(defect(DefectKind::Snapshot, "broken"));
+        let both = format!("2 pieces of the session could not be used, the first: {told}");
+        assert_eq!((defects.to_string(), defects.total(), defects.in_log()), (both, 2, 1));
     }
 }

@@ -163,8 +163,14 @@ impl LogFold {
             "tool_execution_request" => {
                 self.state.started_calls.insert(serde_json::from_slice::<Started>(line.text)?.tool_call_id);
             }
+            "pre_run" | "provider_request" | "interrupted" | "complete" => {
+                // One without a reference is of another format, and promises nothing.
+                if let Ok(refers) = serde_json::from_slice::<Refers>(line.text) {
+                    self.expect(line, refers.history.length);
+                }
+            }
             "history_mutation" => {
-                let mutation = decode_mutation(line.text)?;
+                let mutation = decode_mutation(line.text, envelope)?;
                 self.change_history(line, mutation);
             }
             _ => {}
@@ -197,19 +203,26 @@ impl LogFold {
             self.state.defects.push(defect(line, DefectKind::OutOfPlace, detail));
             return;
         }
-        if index > expected {
-            let detail = match index - expected {
-                1 => format!("message {expected} is missing before this line"),
-                _ => format!("messages {expected} to {} are missing before this line", index - 1),
-            };
-            self.state.defects.push(defect(line, DefectKind::MissingMessages, detail));
-            self.missing.note(expected..index);
-        }
+        self.expect(line, index);
         if let Some(call) = message.answers() {
             self.state.started_calls.remove(call);
         }
         let index = self.state.history.messages().len();
         self.replay(line, &HistoryMutation::AppendMessage { index, message });
+    }
+
+    /// The log says that `length` messages come before this line. Those that no line held are missing.
+    fn expect(&mut self, line: &Line<'_>, length: usize) {
+        let expected = self.state.history.messages().len() + self.missing.count();
+        if length <= expected {
+            return;
+        }
+        let detail = match length - expected {
+            1 => format!("message {expected} is missing before this line"),
+            _ => format!("messages {expected} to {} are missing before this line", length - 1),
+        };
+        self.state.defects.push(defect(line, DefectKind::MissingMessages, detail));
+        self.missing.note(expected..length);
     }
 
     fn replay(&mut self, line: &Line<'_>, mutation: &HistoryMutation) {
@@ -219,18 +232,20 @@ impl LogFold {
     }
 }
 
-/// Decodes a mutation; the common one without the detour that tagged enums take.
-fn decode_mutation(line: &[u8]) -> serde_json::Result<HistoryMutation> {
-    let head: MutationHead<'_> = serde_json::from_slice(line)?;
-    match (head.mutation.as_ref(), head.index, head.message) {
-        ("append_message", Some(index), Some(message)) => {
-            let message = serde_json::from_str(message.get())?;
+/// Decodes a mutation; the common one from what the envelope has found already, without the detour that
+/// tagged enums take.
+fn decode_mutation(line: &[u8], envelope: &Envelope<'_>) -> serde_json::Result<HistoryMutation> {
+    let Envelope { mutation, index, message, .. } = envelope;
+    match (mutation.map(RawValue::get), index, message) {
+        (Some(r#""append_message""#), Some(index), Some(message)) => {
+            let (index, message) = (serde_json::from_str(index.get())?, serde_json::from_str(message.get())?);
             Ok(HistoryMutation::AppendMessage { index, message })
         }
         _ => serde_json::from_slice(line),
     }
 }
 
+/// What every line has, and where the parts of a history mutation stand: a line is gone through once.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Envelope<'a> {
@@ -242,13 +257,10 @@ struct Envelope<'a> {
     turn: u32,
     #[serde(borrow)]
     event: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct MutationHead<'a> {
     #[serde(borrow)]
-    mutation: Cow<'a, str>,
-    index: Option<usize>,
+    mutation: Option<&'a RawValue>,
+    #[serde(borrow)]
+    index: Option<&'a RawValue>,
     #[serde(borrow)]
     message: Option<&'a RawValue>,
 }
@@ -273,6 +285,16 @@ struct Resume {
     system_prompt: Option<Arc<str>>,
     #[serde(default)]
     tool_schemas: Option<Vec<Value>>,
+}
+
+#[derive(Deserialize)]
+struct Refers {
+    history: Length,
+}
+
+#[derive(Deserialize)]
+struct Length {
+    length: usize,
 }
 
 #[derive(Deserialize)]

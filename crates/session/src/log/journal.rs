@@ -16,9 +16,9 @@ use super::{Durability, LineFilter, LogMark, OpenLog, Subscription, task};
 /// (their text stands in the message they become), and the engine waits in
 /// [`written`](EventSink::written) before every tool call.
 ///
-/// In the log, consecutive text deltas are one line, written at most 100 ms after the first of them,
-/// and tool progress does not appear. Numbers (`seq`) belong to the stream, so the log skips those
-/// of joined and left-out events; a line of joined deltas has the number of the last one.
+/// In the log, consecutive text deltas are one line, written 50 ms after the first of them at the
+/// latest, and tool progress does not appear. Numbers (`seq`) belong to the stream, so the log skips
+/// those of joined and left-out events; a line of joined deltas has the number of the last one.
 ///
 /// The first failed write or fsync is final: from then on nothing is logged, and
 /// [`written`](EventSink::written), [`flush`](Journal::flush) and [`acknowledge`](Journal::acknowledge)
@@ -200,6 +200,19 @@ mod tests {
         let error = runtime().block_on(journal.flush()).unwrap_err();
         assert!(error.to_string().contains("runtime"), "{error}");
         runtime().block_on(journal.close());
+    }
+
+    #[tokio::test]
+    async fn an_event_that_cannot_be_encoded_ends_the_log_and_is_not_skipped() {
+        let journal = journal();
+        journal.emit(user());
+        journal.written().await.unwrap();
+        journal.bus.emit_unencodable();
+        let error = journal.acknowledge(user()).await.unwrap_err();
+        assert!(error.to_string().contains("event 2 cannot be encoded"), "{error}");
+        assert!(error.hint().unwrap().contains("everything acknowledged so far is on disk"));
+        assert!(journal.check().is_err());
+        journal.close().await;
     }
 
     #[tokio::test]

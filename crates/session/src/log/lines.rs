@@ -7,7 +7,7 @@ const MAX_LINE: u64 = 64 * 1024 * 1024;
 const READ_BUFFER: usize = 256 * 1024;
 
 /// The lines of a log, one at a time.
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     reader: BufReader<R>,
     buffer: Vec<u8>,
     offset: u64,
@@ -16,32 +16,32 @@ pub(super) struct Lines<R> {
 
 /// Where a line stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Its number from 1, when reading began at the beginning.
-    pub(super) line: Option<u64>,
+    pub(crate) line: Option<u64>,
     /// Where it begins, in bytes.
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
     /// Its length in bytes, line break included.
-    pub(super) length: u64,
+    pub(crate) length: u64,
 }
 
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
-    pub(super) place: Place,
+pub(crate) struct Line<'a> {
+    pub(crate) place: Place,
     /// Its text without line break and surrounding zero bytes.
-    pub(super) text: &'a [u8],
+    pub(crate) text: &'a [u8],
     /// Zero bytes around the text.
-    pub(super) zeros: usize,
+    pub(crate) zeros: usize,
     /// Whether it ends with a line break.
-    pub(super) ended: bool,
+    pub(crate) ended: bool,
     /// Whether it was too long to be read.
-    pub(super) oversized: bool,
+    pub(crate) oversized: bool,
 }
 
 impl<R: Read> Lines<R> {
     /// The lines of `reader`, which begins at byte `offset` of the log.
-    pub(super) fn new(reader: R, offset: u64) -> Self {
+    pub(crate) fn new(reader: R, offset: u64) -> Self {
         Self {
             reader: BufReader::with_capacity(READ_BUFFER, reader),
             buffer: Vec::new(),
@@ -51,7 +51,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// The next line; `None` at the end.
-    pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         self.buffer.clear();
         let mut length = self.reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut self.buffer)? as u64;
         if length == 0 {

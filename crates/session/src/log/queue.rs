@@ -1,8 +1,10 @@
 //! What has happened and is not written yet.
 
+use std::io;
 use std::time::Duration;
 
 use robota_core::{Event, EventKind, SessionId, Timestamp};
+use serde::Serialize;
 use tokio::time::Instant;
 
 use super::{LineFilter, LogMark};
@@ -23,6 +25,8 @@ pub(super) struct Queue {
     joined: Option<Joined>,
     /// Where the log will end once `lines` are written.
     end: LogMark,
+    /// An event that could not be encoded. Nothing is taken after it: a log never skips an event.
+    failure: Option<io::Error>,
 }
 
 /// Consecutive deltas of one kind, to be logged as one.
@@ -39,7 +43,7 @@ struct Joined {
 
 impl Queue {
     pub(super) fn new(session: SessionId, end: LogMark, filter: Option<LineFilter>) -> Self {
-        Self { session, filter, lines: Vec::new(), joined: None, end }
+        Self { session, filter, lines: Vec::new(), joined: None, end, failure: None }
     }
 
     /// Takes an event for the log. True when the writer should know of it.
@@ -50,7 +54,7 @@ impl Queue {
             kind if kind.is_ephemeral() => false,
             _ => {
                 self.end_joined();
-                self.encode(event);
+                self.encode(event.seq, event);
                 true
             }
         }
@@ -75,6 +79,11 @@ impl Queue {
 
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty()
+    }
+
+    /// What keeps the queue from taking events; the writer fails with it once all before it is written.
+    pub(super) fn failure(&mut self) -> &mut Option<io::Error> {
+        &mut self.failure
     }
 
     /// Forgets everything: nothing can be written any more.
@@ -118,10 +127,14 @@ impl Queue {
         let kind =
             if joined.thinking { EventKind::ThinkingDelta { delta } } else { EventKind::TextDelta { delta } };
         let Joined { seq, timestamp, turn, .. } = joined;
-        self.encode(&Event { seq, timestamp, session_id: self.session.clone(), turn, kind });
+        let event = Event { seq, timestamp, session_id: self.session.clone(), turn, kind };
+        self.encode(seq, &event);
     }
 
-    fn encode(&mut self, event: &Event) {
+    pub(super) fn encode(&mut self, seq: u64, event: &impl Serialize) {
+        if self.failure.is_some() {
+            return;
+        }
         let start = self.lines.len();
         let encoded = match &self.filter {
             None => serde_json::to_writer(&mut self.lines, event),
@@ -131,14 +144,14 @@ impl Queue {
             }),
         };
         if let Err(error) = encoded {
-            // Only a map with keys that are no strings fails to encode, and no event has one.
-            tracing::error!(%error, seq = event.seq, "an event could not be encoded");
             self.lines.truncate(start);
+            let told = format!("event {seq} cannot be encoded: {error}");
+            self.failure = Some(io::Error::new(io::ErrorKind::InvalidData, told));
             return;
         }
         self.lines.push(b'\n');
         let length = (self.lines.len() - start) as u64;
-        self.end = LogMark { seq: event.seq, offset: self.end.offset + length };
+        self.end = LogMark { seq, offset: self.end.offset + length };
     }
 }
 
@@ -180,6 +193,16 @@ mod tests {
         assert_eq!(logged.iter().map(|event| event.seq).collect::<Vec<_>>(), [2, 3, 5]);
         assert!(matches!(&logged[0].kind, EventKind::TextDelta { delta } if delta == "ab"));
         assert_eq!(queue.settle().seq, 5);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn joined_text_is_due_50_ms_after_its_first_delta() {
+        let mut queue = Queue::new("s".parse().unwrap(), LogMark::default(), None);
+        let begun = Instant::now();
+        queue.push(&event(1, text("a")));
+        tokio::time::advance(Duration::from_millis(30)).await;
+        queue.push(&event(2, text("b")));
+        assert_eq!(queue.due(), Some(begun + Duration::from_millis(50)));
     }
 
     #[test]

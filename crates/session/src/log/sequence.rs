@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// Tells events seen before from new ones, also when lines are out of order.
 ///
 /// Joined and left-out events leave holes in the numbers of a log, so holes are remembered by range.
-pub(super) struct Sequence {
+pub(crate) struct Sequence {
     last: u64,
     /// Numbers below `last` that no line has had: first to last of each hole.
     holes: BTreeMap<u64, u64>,
@@ -13,24 +13,24 @@ pub(super) struct Sequence {
 
 /// Whether an event was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(crate) enum Seen {
     New,
     Before,
 }
 
 impl Sequence {
     /// Everything up to `seq` was seen.
-    pub(super) fn after(seq: u64) -> Self {
+    pub(crate) fn after(seq: u64) -> Self {
         Self { last: seq, holes: BTreeMap::new() }
     }
 
     /// The highest number seen.
-    pub(super) fn last(&self) -> u64 {
+    pub(crate) fn last(&self) -> u64 {
         self.last
     }
 
     /// Takes note of the event `seq`.
-    pub(super) fn see(&mut self, seq: u64) -> Seen {
+    pub(crate) fn see(&mut self, seq: u64) -> Seen {
         if seq > self.last {
             if seq - self.last > 1 {
                 self.holes.insert(self.last + 1, seq - 1);

@@ -43,6 +43,7 @@ async fn write_until_closed(mut guard: TaskGuard) {
                 lines.clear();
                 lines.shrink_to(KEEP_BUFFER);
             }
+            Step::Fail(error) => guard.bus.failed(error),
             Step::End => guard.writer = None,
         }
     }

@@ -66,7 +66,9 @@ impl fmt::Display for Divergence {
 /// Runs each turn of the session that `events` record, on the history it then had, and compares
 /// every request. Calls no model, runs no tool, writes nothing.
 ///
-/// A turn that was interrupted or failed is followed up to there.
+/// A turn that was interrupted or failed is followed up to there. An event that comes a second time is
+/// passed over. Events are taken in the order they have: where lines of a log are lost or have changed
+/// places, the turn differs from the recorded one, and that is what the report says.
 pub async fn replay(events: &[Event]) -> ReplayReport {
     let recording = Recording::of(events);
     let mut turns = Vec::with_capacity(recording.turns.len());

@@ -7,6 +7,8 @@ use robota_core::{
     Event, EventKind, FinishReason, History, HistoryMutation, MessageRef, MessageState, ToolSpec, sendable,
 };
 
+use crate::log::{Seen, Sequence};
+
 /// The turns of a session as they were recorded.
 #[derive(Default)]
 pub(super) struct Recording {
@@ -55,7 +57,9 @@ struct Walk {
 impl Recording {
     pub(super) fn of(events: &[Event]) -> Self {
         let mut walk = Walk::default();
-        for event in events {
+        let mut sequence = Sequence::after(0);
+        // A line that stands there twice happened once.
+        for event in events.iter().filter(|event| sequence.see(event.seq) == Seen::New) {
             walk.take(event);
         }
         walk.recording

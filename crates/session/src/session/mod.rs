@@ -27,7 +27,7 @@ pub use sink::Denial;
 
 use self::sink::SessionSink;
 use crate::permission::PermissionEnforcer;
-use crate::{Defects, Error, Journal, LineFilter, SessionStore, Subscription};
+use crate::{Defects, Error, Journal, LineFilter, SessionStore, Subscription, session_name};
 
 /// A conversation with a model: `Session` of seed `000`.
 ///
@@ -106,15 +106,22 @@ impl Session {
         lock(&self.name).clone()
     }
 
-    /// Gives the session another name, or none.
-    pub fn set_name(&self, name: Option<String>) {
+    /// Gives the session another name, or none. A blank name is none; characters that a terminal would
+    /// act on become U+FFFD.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidName`](crate::ErrorKind::InvalidName) when it is longer than 200 characters.
+    pub fn set_name(&self, name: Option<&str>) -> Result<(), Error> {
+        let name = session_name::kept(name)?;
         let mut current = lock(&self.name);
         if *current == name {
-            return;
+            return Ok(());
         }
         self.journal.emit(EventKind::SessionName { name: name.clone() });
         *current = name;
         self.snapshot_offset.store(snapshot::NEVER, Ordering::Relaxed);
+        Ok(())
     }
 
     /// The permission mode in force.

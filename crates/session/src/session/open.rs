@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
 use robota_core::{
     Agent, AgentConfig, EventKind, EventSink, History, HistoryEntry, HistoryMutation, MessageRef, SessionId,
+    ToolSpec,
 };
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -15,7 +16,10 @@ use super::sink::SessionSink;
 use super::{Activity, Facts, Session, SessionOptions, lock};
 use crate::log::JournalOptions;
 use crate::permission::PermissionEnforcer;
-use crate::{Defects, Error, Journal, OpenLog, StoredSession};
+use crate::{Defects, Error, Journal, OpenLog, StoredSession, session_name};
+
+/// The tools, as events carry them.
+type Specs = Arc<[Arc<ToolSpec>]>;
 
 /// Why tool calls have no result after a resume.
 const PROCESS_STOPPED: &str = "the process stopped";
@@ -27,8 +31,10 @@ impl Session {
     ///
     /// [`Exists`](crate::ErrorKind::Exists) when `options.session_id` names a session,
     /// [`InvalidId`](crate::ErrorKind::InvalidId) when `options.ambient` makes no valid ids,
+    /// [`InvalidName`](crate::ErrorKind::InvalidName) for `options.name`,
     /// [`Storage`](crate::ErrorKind::Storage) when nothing can be written.
-    pub async fn create(options: SessionOptions) -> Result<Self, Error> {
+    pub async fn create(mut options: SessionOptions) -> Result<Self, Error> {
+        options.name = session_name::kept(options.name.as_deref())?;
         let id = new_id(&options)?;
         let log = options.store.create(&id).await?;
         let session = Self::assemble(&options, Origin::new(id, &options), log);
@@ -44,22 +50,26 @@ impl Session {
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound); [`Locked`](crate::ErrorKind::Locked) when another
-    /// program has it open; [`Storage`](crate::ErrorKind::Storage) when it cannot be read or written.
-    pub async fn resume(options: SessionOptions, id: &SessionId) -> Result<Self, Error> {
+    /// program has it open; [`InvalidName`](crate::ErrorKind::InvalidName) for `options.name`;
+    /// [`Storage`](crate::ErrorKind::Storage) when it cannot be read or written.
+    pub async fn resume(mut options: SessionOptions, id: &SessionId) -> Result<Self, Error> {
+        options.name = session_name::kept(options.name.as_deref())?;
         let (stored, log) = options.store.open(id).await?;
         let StoredSession { history, started_calls, has_gaps, outside_log, .. } = &stored;
         let (history, started, has_gaps) = (history.clone(), started_calls.clone(), *has_gaps);
         let restate = outside_log.then_some(log.offset > 0);
-        let resumed = resume_event(&options, &stored);
+        let (prompt, tools) = changed(&options, &stored);
+        let skipped_lines = stored.defects.in_log();
         let session = Self::assemble(&options, Origin::of(stored), Some(log));
         match restate {
             Some(log_has_lines) => {
                 session.announce(options.permissions.mode);
                 session.restate(&history, log_has_lines);
+                session.announce_resume(None, None, skipped_lines);
             }
             None => {
                 *session.lock_history() = history;
-                session.journal.emit(resumed);
+                session.announce_resume(prompt, tools, skipped_lines);
             }
         }
         if has_gaps {
@@ -68,7 +78,7 @@ impl Session {
         }
         session.settle(&started);
         if options.name.is_some() {
-            session.set_name(options.name);
+            session.set_name(options.name.as_deref())?;
         }
         session.journal.written().await?;
         Ok(session)
@@ -80,7 +90,8 @@ impl Session {
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound) for `id`; otherwise as [`create`](Session::create).
-    pub async fn fork(options: SessionOptions, id: &SessionId) -> Result<Self, Error> {
+    pub async fn fork(mut options: SessionOptions, id: &SessionId) -> Result<Self, Error> {
+        options.name = session_name::kept(options.name.as_deref())?;
         let source = options.store.load(id).await?;
         let mut origin = Origin::new(new_id(&options)?, &options);
         origin.forked_from = Some(source.id);
@@ -165,6 +176,24 @@ impl Session {
         });
     }
 
+    /// Logs that the session goes on, with what has changed about it.
+    fn announce_resume(
+        &self,
+        system_prompt: Option<Arc<str>>,
+        tool_schemas: Option<Specs>,
+        skipped_lines: usize,
+    ) {
+        let config = self.agent.config();
+        self.journal.emit(EventKind::SessionResume {
+            provider: config.provider.info().id.clone(),
+            model: config.model.to_string(),
+            history: self.lock_history().reference(),
+            system_prompt,
+            tool_schemas,
+            skipped_lines,
+        });
+    }
+
     /// Tells the log a history that it does not hold.
     fn restate(&self, told: &History, clear_first: bool) {
         if clear_first {
@@ -246,22 +275,16 @@ fn replace(history: &mut History, messages: Vec<MessageRef>) -> HistoryMutation 
 }
 
 fn tool_schemas(agent: &Agent) -> Arc<[Value]> {
-    let schema = |spec: &Arc<robota_core::ToolSpec>| serde_json::to_value(spec).unwrap_or_default();
+    let schema = |spec: &Arc<ToolSpec>| serde_json::to_value(spec).unwrap_or_default();
     agent.tool_specs().iter().map(schema).collect()
 }
 
-fn resume_event(options: &SessionOptions, stored: &StoredSession) -> EventKind {
-    let specs: Arc<[_]> = options.tools.iter().map(|tool| Arc::clone(tool.spec())).collect();
+/// The prompt and the tools of `options` where they differ from those last in use.
+fn changed(options: &SessionOptions, stored: &StoredSession) -> (Option<Arc<str>>, Option<Specs>) {
+    let specs: Specs = options.tools.iter().map(|tool| Arc::clone(tool.spec())).collect();
     let schemas: Vec<Value> =
         specs.iter().map(|spec| serde_json::to_value(spec).unwrap_or_default()).collect();
     let same_prompt = stored.system_prompt.as_deref() == Some(&*options.system_prompt);
     let same_tools = stored.tool_schemas.as_ref() == Some(&schemas);
-    EventKind::SessionResume {
-        provider: options.provider.info().id.clone(),
-        model: options.model.to_string(),
-        history: stored.history.reference(),
-        system_prompt: (!same_prompt).then(|| Arc::clone(&options.system_prompt)),
-        tool_schemas: (!same_tools).then_some(specs),
-        skipped_lines: stored.defects.total(),
-    }
+    ((!same_prompt).then(|| Arc::clone(&options.system_prompt)), (!same_tools).then_some(specs))
 }

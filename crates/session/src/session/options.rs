@@ -26,7 +26,8 @@ pub struct SessionOptions {
     pub tools: Vec<Arc<dyn DynTool>>,
     /// Working directory, absolute; recorded with the session.
     pub cwd: PathBuf,
-    /// Name for people. With `None`, a resumed session keeps its name.
+    /// Name for people, of at most 200 characters; a blank one is none. With none, a resumed session
+    /// keeps its name.
     pub name: Option<String>,
     /// Id of a new session; a fresh one when `None`. Not used by `resume`.
     pub session_id: Option<SessionId>,

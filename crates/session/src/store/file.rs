@@ -1,5 +1,6 @@
 //! Sessions as files in a folder of the project.
 
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,9 +12,10 @@ use super::file_log::FileLog;
 use super::listing::{self, log_path, record_path};
 use super::load::{Loaded, load};
 use super::lock::SessionLock;
+use super::vouch::vouches_for;
 use super::{Listing, SessionHead, SessionStore, Snapshot, StoredSession};
 use crate::log::Tail;
-use crate::{Error, OpenLog, files};
+use crate::{Error, LogReader, OpenLog, files};
 
 /// Keeps sessions in a folder, usually `<project>/.robota` (design section 5):
 ///
@@ -23,6 +25,10 @@ use crate::{Error, OpenLog, files};
 ///
 /// Folders are made when the first session is, private to the user and hidden from git by a
 /// `.gitignore` of their own.
+///
+/// The folder may come with a repository, from anyone. So no symbolic link is followed in it: where one
+/// of the folders or files above is a link, or a file is a pipe or a device, that is an error and
+/// nothing is read or written.
 #[derive(Clone)]
 pub struct FileStore {
     folders: Arc<Folders>,
@@ -62,14 +68,26 @@ impl FileStore {
         record_path(&self.folders.sessions, id)
     }
 
-    /// Does `work` where it may block.
+    /// The log of the session `id`, event by event, whoever has it open. Reads from the disk in the
+    /// calling thread.
+    ///
+    /// # Errors
+    ///
+    /// [`Storage`](crate::ErrorKind::Storage) when there is no log, or it is no regular file.
+    pub fn read_log(&self, id: &SessionId) -> Result<LogReader<File>, Error> {
+        self.folders.check()?;
+        let path = self.log_path(id);
+        files::open_read(&path).map(LogReader::new).map_err(cannot("read", &path))
+    }
+
+    /// Does `work` where it may block, unless the folders are not what they should be.
     fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Folders) -> Result<T, Error> + Send + 'static,
     ) -> BoxFuture<'static, Result<T, Error>> {
         let folders = Arc::clone(&self.folders);
         Box::pin(async move {
-            tokio::task::spawn_blocking(move || work(&folders))
+            tokio::task::spawn_blocking(move || folders.check().and_then(|()| work(&folders)))
                 .await
                 .map_err(|error| Error::storage("the file store was stopped", error))?
         })
@@ -101,12 +119,22 @@ impl SessionStore for FileStore {
 
     fn head<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<SessionHead>, Error>> {
         let id = id.clone();
-        self.blocking(move |folders| Ok(listing::head(&folders.sessions, &folders.logs, &id)))
+        self.blocking(move |folders| {
+            listing::head(&folders.sessions, &folders.logs, &id).map_err(cannot("read", &folders.base))
+        })
     }
 
     fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
         self.blocking(|folders| {
             listing::list(&folders.sessions, &folders.logs).map_err(cannot("list", &folders.base))
+        })
+    }
+
+    fn vouches_for<'a>(&'a self, head: &'a SessionHead) -> BoxFuture<'a, Result<bool, Error>> {
+        let id = head.id.clone();
+        self.blocking(move |folders| {
+            let Folders { base, sessions, logs, clock } = folders;
+            vouches_for(&id, (base, sessions, logs), clock.now()).map_err(cannot("read", base))
         })
     }
 
@@ -120,7 +148,7 @@ impl Folders {
     fn create(&self, id: &SessionId) -> Result<OpenLog, Error> {
         let log = log_path(&self.logs, id);
         let lock = self.make_and_lock(id)?;
-        if log.exists() || record_path(&self.sessions, id).exists() {
+        if self.holds(id)? {
             return Err(Error::exists(id));
         }
         let file = files::create_append(&log).map_err(cannot("make", &log))?;
@@ -129,7 +157,7 @@ impl Folders {
 
     fn open(&self, id: &SessionId) -> Result<(StoredSession, OpenLog), Error> {
         let path = log_path(&self.logs, id);
-        if !path.exists() && !record_path(&self.sessions, id).exists() {
+        if !self.holds(id)? {
             return Err(Error::not_found(id));
         }
         let lock = self.make_and_lock(id)?;
@@ -157,12 +185,30 @@ impl Folders {
 
     fn delete(&self, id: &SessionId) -> Result<(), Error> {
         let (log, record) = (log_path(&self.logs, id), record_path(&self.sessions, id));
-        if !log.exists() && !record.exists() {
+        if !self.holds(id)? {
             return Ok(());
         }
         let _lock = self.make_and_lock(id)?;
         files::remove(&record).map_err(cannot("remove", &record))?;
         files::remove(&log).map_err(cannot("remove", &log))
+    }
+
+    /// Whether something stands where the files of the session `id` do.
+    fn holds(&self, id: &SessionId) -> Result<bool, Error> {
+        for path in [log_path(&self.logs, id), record_path(&self.sessions, id)] {
+            if files::found(&path).map_err(cannot("read", &path))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Refuses folders that are none, or links to others.
+    fn check(&self) -> Result<(), Error> {
+        for folder in [&self.base, &self.logs, &self.sessions] {
+            files::is_own_folder(folder).map_err(cannot("use", folder))?;
+        }
+        Ok(())
     }
 
     /// Makes the folders where they are missing, and locks the session.
@@ -193,10 +239,12 @@ fn cannot(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
             error.kind(),
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem
         );
+        let refused = error.kind() == std::io::ErrorKind::InvalidInput;
         let error = Error::storage(told, error);
-        if read_only {
-            return error.with_hint("make the folder writable, or run without persistence");
+        match (read_only, refused) {
+            (true, _) => error.with_hint("make the folder writable, or run without persistence"),
+            (_, true) => error.with_hint("remove what is there, or run without persistence"),
+            _ => error,
         }
-        error
     }
 }

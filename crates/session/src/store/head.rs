@@ -22,7 +22,8 @@ pub struct SessionHead {
     /// Name given by the user.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub name: Option<String>,
-    /// The folder it was made in.
+    /// The folder it was made in; empty when its files do not tell.
+    #[serde(serialize_with = "robota_core::path_text::serialize")]
     pub cwd: PathBuf,
     /// When it was made.
     pub created_at: Timestamp,

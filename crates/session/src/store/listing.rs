@@ -1,20 +1,18 @@
 //! Lists sessions by their heads, without reading whole records.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
-use robota_core::{Event, EventKind, SessionId, Timestamp};
+use robota_core::{SessionId, Timestamp};
 
-use super::SessionHead;
-use super::head::{HeadFields, preview};
+use super::head::HeadFields;
+use super::{SessionHead, log_head};
+use crate::files;
 
 /// How much of a record is read to find its head.
-const RECORD_PREFIX: u64 = 4 * 1024;
-/// How much of a log is read to find its first events, when there is no snapshot.
-const LOG_PREFIX: u64 = 64 * 1024;
+const RECORD_PREFIX: usize = 4 * 1024;
 
 /// All sessions of a store.
 #[derive(Clone, Debug, Default)]
@@ -65,13 +63,14 @@ pub(super) fn list(sessions: &Path, logs: &Path) -> io::Result<Listing> {
 
 /// The head of one session; `None` when it has no files. Where they tell nothing of it, the head
 /// has its id alone: it may still be opened.
-pub(super) fn head(sessions: &Path, logs: &Path, id: &SessionId) -> Option<SessionHead> {
-    let files = Files { record: record_path(sessions, id).exists(), log: log_path(logs, id).exists() };
+pub(super) fn head(sessions: &Path, logs: &Path, id: &SessionId) -> io::Result<Option<SessionHead>> {
+    let there = |path: PathBuf| files::found(&path).map(|found| found.is_some());
+    let files = Files { record: there(record_path(sessions, id))?, log: there(log_path(logs, id))? };
     if !files.record && !files.log {
-        return None;
+        return Ok(None);
     }
     let unknown = || SessionHead::new(id.clone(), PathBuf::new(), Timestamp::default());
-    Some(read_head(sessions, logs, id, files).unwrap_or_else(|_| unknown()))
+    Ok(Some(read_head(sessions, logs, id, files).unwrap_or_else(|_| unknown())))
 }
 
 pub(super) fn record_path(sessions: &Path, id: &SessionId) -> PathBuf {
@@ -101,13 +100,17 @@ fn read_head(sessions: &Path, logs: &Path, id: &SessionId, files: Files) -> Resu
     if files.record {
         let path = record_path(sessions, id);
         match record_head(&path, id) {
-            Ok(fields) => return Ok(with_log_time(fields, &log_path(logs, id), files.log)),
+            Ok((head, Some(taken_at))) if files.log => {
+                let log = log_path(logs, id);
+                return Ok(log_head::bring_up_to_date(head.clone(), &log, taken_at).unwrap_or(head));
+            }
+            Ok((head, _)) => return Ok(head),
             Err(error) => reason = Some(SkippedFile { path, reason: error.to_string() }),
         }
     }
     if files.log {
         let path = log_path(logs, id);
-        match log_head(&path, id) {
+        match log_head::of_log(&path, id) {
             Ok(head) => return Ok(head),
             Err(error) => reason = Some(SkippedFile { path, reason: error.to_string() }),
         }
@@ -118,13 +121,19 @@ fn read_head(sessions: &Path, logs: &Path, id: &SessionId, files: Files) -> Resu
     }))
 }
 
-fn record_head(path: &Path, id: &SessionId) -> io::Result<(SessionHead, Option<u64>)> {
-    let prefix = read_prefix(path, RECORD_PREFIX)?;
-    let fields = match HeadFields::of_prefix(&prefix) {
-        Some(fields) => Some(fields),
+/// The head in a record, and the place in the log the record was taken at.
+pub(super) fn record_head(path: &Path, id: &SessionId) -> io::Result<(SessionHead, Option<u64>)> {
+    let mut file = files::open_read(path)?;
+    let mut text = Vec::with_capacity(RECORD_PREFIX);
+    file.by_ref().take(RECORD_PREFIX as u64).read_to_end(&mut text)?;
+    let mut fields = HeadFields::of_prefix(&text);
+    if fields.is_none() {
         // A record of the original may have its fields in any order.
-        None => HeadFields::of_prefix(&fs::read(path)?),
-    };
+        text.clear();
+        file.rewind()?;
+        file.read_to_end(&mut text)?;
+        fields = HeadFields::of_prefix(&text);
+    }
     let Some(fields) = fields else { return Err(io::Error::other("the record is not whole")) };
     let taken_at = fields.log.map(|log| log.offset);
     match fields.into_head() {
@@ -132,44 +141,4 @@ fn record_head(path: &Path, id: &SessionId) -> io::Result<(SessionHead, Option<u
         Some(head) => Err(io::Error::other(format!("the record is that of session {}", head.id))),
         None => Err(io::Error::other("the record has no id, cwd or createdAt")),
     }
-}
-
-/// Where the log has grown since the snapshot, its file knows the time better.
-fn with_log_time((mut head, taken_at): (SessionHead, Option<u64>), log: &Path, has_log: bool) -> SessionHead {
-    if let (Some(taken_at), true) = (taken_at, has_log)
-        && let Ok(metadata) = fs::metadata(log)
-        && metadata.len() > taken_at
-    {
-        head.updated_at = head.updated_at.max(modified(&metadata));
-    }
-    head
-}
-
-/// The head of a session that has no snapshot yet, from the first events of its log.
-fn log_head(path: &Path, id: &SessionId) -> io::Result<SessionHead> {
-    let prefix = read_prefix(path, LOG_PREFIX)?;
-    let mut lines = prefix.split(|byte| *byte == b'\n');
-    let first = lines.next().unwrap_or_default();
-    let fields = HeadFields::of_prefix(first).and_then(HeadFields::into_head);
-    let Some(mut head) = fields.filter(|head| head.id == *id) else {
-        return Err(io::Error::other("the log does not begin with this session's session_init"));
-    };
-    head.preview = lines.find_map(|line| match serde_json::from_slice::<Event>(line).ok()?.kind {
-        EventKind::User { content } => Some(preview(&content)),
-        _ => None,
-    });
-    head.updated_at = head.updated_at.max(modified(&fs::metadata(path)?));
-    Ok(head)
-}
-
-fn read_prefix(path: &Path, length: u64) -> io::Result<Vec<u8>> {
-    let mut prefix = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
-    File::open(path)?.take(length).read_to_end(&mut prefix)?;
-    Ok(prefix)
-}
-
-fn modified(metadata: &fs::Metadata) -> Timestamp {
-    let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let millis = since.and_then(|since| i64::try_from(since.as_millis()).ok());
-    Timestamp::from_millis(millis.unwrap_or_default())
 }

@@ -9,7 +9,7 @@ use robota_core::SessionId;
 
 use super::{RecordLog, SessionRecord, StoredSession};
 use crate::log::Tail;
-use crate::{Defect, DefectKind, Error, LogFold, LogMark};
+use crate::{Defect, DefectKind, Error, LogFold, LogMark, files};
 
 /// A session as its files tell it.
 pub(super) struct Loaded {
@@ -150,7 +150,7 @@ fn record_over_log(record: SessionRecord, log: Loaded, short: bool) -> Loaded {
 }
 
 fn open_existing(path: &Path) -> io::Result<Option<File>> {
-    match File::open(path) {
+    match files::open_read(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -92,11 +92,8 @@ fn owner(file: &mut File) -> LockOwner {
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let held = file.metadata()?;
-    match std::fs::metadata(path) {
-        Ok(there) => Ok((held.dev(), held.ino()) == (there.dev(), there.ino())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    let there = files::found(path)?;
+    Ok(there.is_some_and(|there| (held.dev(), held.ino()) == (there.dev(), there.ino())))
 }
 
 #[cfg(not(unix))]

@@ -7,9 +7,11 @@ mod head;
 mod listing;
 mod load;
 mod lock;
+mod log_head;
 mod null;
 mod record;
 mod stored;
+mod vouch;
 
 use futures_util::future::BoxFuture;
 use robota_core::SessionId;
@@ -74,6 +76,16 @@ pub trait SessionStore: Send + Sync {
     ///
     /// [`Storage`](crate::ErrorKind::Storage) when there is no list to be had at all.
     fn list(&self) -> BoxFuture<'_, Result<Listing, Error>>;
+
+    /// Whether the session of `head` may be gone on with when nobody named it. A store in which
+    /// others can put files says no to sessions that do not look like its own; any other says yes.
+    ///
+    /// # Errors
+    ///
+    /// [`Storage`](crate::ErrorKind::Storage).
+    fn vouches_for<'a>(&'a self, _head: &'a SessionHead) -> BoxFuture<'a, Result<bool, Error>> {
+        Box::pin(async { Ok(true) })
+    }
 
     /// Removes the session `id` with its log. A session that is not there is no error.
     ///

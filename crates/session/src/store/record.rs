@@ -27,6 +27,7 @@ pub struct SessionRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The folder the session was made in.
+    #[serde(serialize_with = "robota_core::path_text::serialize")]
     pub cwd: PathBuf,
     /// When it was made.
     pub created_at: Timestamp,

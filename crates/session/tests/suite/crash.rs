@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use robota_core::MessageRef;
+use robota_core::{Event, EventKind, MessageRef};
 use robota_session::{LogFold, Session, SessionStore};
 use robota_testkit::{Reply, Script};
 use serde_json::json;
@@ -144,6 +144,62 @@ async fn a_lost_message_does_not_take_the_later_ones_with_it() {
     assert!(!stored.has_gaps);
 }
 
+/// What the log says of damage when it is opened for writing: `skippedLines`.
+fn skipped_lines(scene: &Scene) -> usize {
+    let mut told = Vec::new();
+    for line in scene.log().lines() {
+        if let Ok(Event { kind: EventKind::SessionResume { skipped_lines, .. }, .. }) =
+            serde_json::from_str(line)
+        {
+            told.push(skipped_lines);
+        }
+    }
+    assert_eq!(told.len(), 1);
+    told[0]
+}
+
+#[tokio::test]
+async fn damage_of_every_kind_is_counted_in_the_log_when_it_is_opened_again() {
+    type Damage = fn(&mut Vec<String>, usize);
+    let kinds: [(&str, Damage, &[&str]); 6] = [
+        ("none", |_, _| {}, &[]),
+        ("lost in the middle", |lines, at| drop(lines.remove(at)), &["MissingMessages"]),
+        ("overwritten", |lines, at| lines[at] = "~~~".into(), &["Garbage", "MissingMessages"]),
+        ("doubled", |lines, at| lines.insert(at, lines[at].clone()), &["Duplicate"]),
+        (
+            "swapped",
+            |lines, at| {
+                // The prompt of the second turn is the next message.
+                let next = (at + 1..lines.len()).find(|at| lines[*at].contains("append_message")).unwrap();
+                lines.swap(at, next);
+            },
+            &["MissingMessages", "OutOfPlace"],
+        ),
+        (
+            "the last answer lost",
+            |lines, _| {
+                let last = lines.iter().rposition(|line| line.contains("append_message")).unwrap();
+                lines.remove(last);
+            },
+            &["MissingMessages"],
+        ),
+    ];
+    for (what, damage, expected) in kinds {
+        let (scene, _) = two_turns().await;
+        fs::remove_file(scene.workspace.path(RECORD)).unwrap();
+        let mut lines: Vec<String> = scene.log().lines().map(str::to_owned).collect();
+        let answer = lines.iter().position(|line| line.contains("\"index\":3,")).unwrap();
+        damage(&mut lines, answer);
+        scene.workspace.write(LOG, lines.join("\n") + "\n");
+        assert_eq!(scene.defects().await, expected, "{what}");
+        let (provider, options) = scene.options_with("On we go.");
+        let session = Session::resume(options, &id("s")).await.unwrap();
+        session.run("three").await.unwrap();
+        provider.assert_clean();
+        assert_eq!(skipped_lines(&scene), expected.len(), "{what}");
+    }
+}
+
 #[tokio::test]
 async fn snapshots_may_be_missing_broken_or_foreign() {
     let (scene, [_, second]) = two_turns().await;
@@ -203,6 +259,7 @@ async fn a_snapshot_and_the_rest_of_the_log_are_the_whole_log() {
     let (provider, options) = scene.options_with("On we go.");
     let session = Session::resume(options, &id("s")).await.unwrap();
     assert_eq!(session.history(), second);
+    assert_eq!(skipped_lines(&scene), 1);
     session.run("three").await.unwrap();
     provider.assert_clean();
     let history = session.history();

@@ -268,6 +268,8 @@ async fn a_session_that_cannot_be_written_is_not_made() {
     *watch.fail_append.lock().unwrap() = Some(io::ErrorKind::StorageFull);
     let error = Session::create(scene.options()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Storage);
+    let hint = "free some space, then start again: nothing of this session is on disk";
+    assert_eq!(error.hint(), Some(hint));
     assert!(!scene.store.log_path(&id("s")).exists());
     *watch.fail_append.lock().unwrap() = None;
     Session::create(scene.options()).await.unwrap();

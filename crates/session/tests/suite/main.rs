@@ -5,7 +5,11 @@
 mod crash;
 mod durability;
 mod half_done;
+#[cfg(unix)]
+mod hostile;
+mod listing;
 mod permission;
+mod replay;
 mod run;
 mod scene;
 mod store;

@@ -1,5 +1,6 @@
 //! Who decides about tool calls.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -15,6 +16,7 @@ use crate::scene::Scene;
 /// A shell that runs nothing.
 struct FakeBash {
     spec: Arc<ToolSpec>,
+    cwd: PathBuf,
     ran: Arc<Mutex<Vec<String>>>,
 }
 
@@ -26,7 +28,7 @@ impl DynTool for FakeBash {
     fn prepare(&self, arguments: &str) -> Result<PreparedCall, InvalidArguments> {
         let arguments: serde_json::Value = serde_json::from_str(arguments).unwrap();
         let command = arguments["command"].as_str().unwrap().to_owned();
-        let access = Access::Command { command: command.clone(), cwd: "/p".into() };
+        let access = Access::Command { command: command.clone(), cwd: self.cwd.clone() };
         let ran = self.ran.clone();
         Ok(PreparedCall::new(vec![access], move |_| {
             ran.lock().unwrap().push(command);
@@ -49,8 +51,9 @@ fn shell(commands: &[&str]) -> Shell {
     let ran = Arc::new(Mutex::new(Vec::new()));
     let spec = ToolSpec::new("Bash", ToolClass::Execute, "Runs it.").read_only();
     let spec = Arc::new(spec.with_input_schema(json!({"type": "object"})));
-    let bash: Arc<dyn DynTool> = Arc::new(FakeBash { spec, ran: ran.clone() });
-    let mut scene = Scene::new(Script::new().reply(reply).reply("Done.")).with_tools([bash]);
+    let mut scene = Scene::new(Script::new().reply(reply).reply("Done."));
+    let cwd = scene.workspace.root().to_owned();
+    scene = scene.with_tools([Arc::new(FakeBash { spec, cwd, ran: ran.clone() }) as Arc<dyn DynTool>]);
     scene.options.permissions.mode = PermissionMode::Default;
     Shell { scene, ran }
 }

@@ -187,7 +187,7 @@ async fn what_is_put_into_the_history_by_hand_survives() {
     session.inject_message(InjectedRole::Assistant, "answer").unwrap();
     let note = HistoryEntry::event("n".into(), Timestamp::default(), "tool-summary", json!({"tools": 0}));
     session.add_history_entry(note).unwrap();
-    session.set_name(Some("by hand".into()));
+    session.set_name(Some("by hand")).unwrap();
     let (history, timeline) = (session.history(), session.full_history());
     assert_eq!((history.len(), timeline.len()), (2, 3));
     session.shutdown("other").await.unwrap();

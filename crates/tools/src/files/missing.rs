@@ -1,6 +1,6 @@
 //! Help for a path that does not exist.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::path::Path;
 
 use similar::get_close_matches;
@@ -14,7 +14,7 @@ const MAX_NAMES: usize = 2_000;
 const MAX_SUGGESTIONS: usize = 3;
 
 /// The failure for a path that does not exist, with similar names of the same folder or the part
-/// of the path that does exist.
+/// of the path that does exist. Names of what rules deny reading are not given away.
 pub(crate) fn missing_path(workspace: &Workspace, path: &Path) -> Failure {
     let shown = workspace.display(path);
     let hint = match path.parent() {
@@ -31,6 +31,7 @@ pub(crate) fn missing_path(workspace: &Workspace, path: &Path) -> Failure {
 fn similar_names(workspace: &Workspace, path: &Path) -> Option<String> {
     let (folder, wanted) = (path.parent()?, path.file_name()?.to_string_lossy().to_lowercase());
     let entries = fs::read_dir(folder).ok()?.flatten().take(MAX_NAMES);
+    let entries = entries.filter(|entry| !is_hidden(workspace, entry));
     let names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
     let candidates: Vec<&str> = lower.iter().map(String::as_str).collect();
@@ -40,4 +41,12 @@ fn similar_names(workspace: &Workspace, path: &Path) -> Option<String> {
     let found = found.filter_map(|at| names.get(at)).map(|name| workspace.display(&folder.join(name)));
     let found: Vec<String> = found.collect();
     if found.is_empty() { None } else { Some(format!("did you mean {}?", found.join(" or "))) }
+}
+
+/// Whether rules deny reading it, under its own name or where it leads.
+fn is_hidden(workspace: &Workspace, entry: &DirEntry) -> bool {
+    let path = entry.path();
+    let leads_away = || entry.file_type().is_ok_and(|kind| kind.is_symlink());
+    workspace.is_left_out(&path)
+        || (leads_away() && workspace.is_left_out(&workspace.resolve(&path.to_string_lossy())))
 }

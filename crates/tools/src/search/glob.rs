@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::hidden::Hidden;
 use super::newest::Newest;
 use super::walk::each_file;
 use crate::blocking;
@@ -101,7 +102,11 @@ impl Glob {
     }
 
     fn glob(&self, input: &GlobInput, stop: &CancellationToken) -> Result<ToolOutcome, Failure> {
-        let Place { folder, rest, .. } = self.place(input);
+        if input.pattern.trim().is_empty() {
+            let message = "the pattern is empty; `**` finds every file";
+            return Err(Failure::new("invalid_argument", message));
+        }
+        let Place { requested, folder, rest } = self.place(input);
         let matcher = compile(rest)?;
         if !folder.is_dir() {
             if folder.exists() {
@@ -112,8 +117,9 @@ impl Glob {
         }
         let limit = input.limit.map_or(DEFAULT_LIMIT, |limit| limit.count().clamp(1, MAX_LIMIT));
         let newest = Mutex::new(Newest::new(limit));
-        let unreadable = each_file(folder, None, stop, |entry| {
-            if !matches(&matcher, folder, entry.path()) {
+        let hidden = Arc::new(Hidden::new(&self.workspace, requested, folder));
+        let unreadable = each_file(folder, None, &hidden, stop, |entry| {
+            if !matches(&matcher, folder, entry.path()) || hidden.hides(entry.path()) {
                 return;
             }
             let modified = entry.metadata().map_or((0, 0), |found| (found.mtime(), found.mtime_nsec()));
@@ -123,11 +129,12 @@ impl Glob {
             return Err(Failure::cancelled());
         }
         let newest = newest.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let hint = hint(folder, rest, &input.pattern);
-        Ok(self.outcome(newest, unreadable, &format!("no files match {}{hint}", input.pattern)))
+        let hint = hint(&self.workspace, &folder.join(rest), &input.pattern);
+        let nothing = format!("no files match {}{hint}", input.pattern);
+        Ok(self.outcome(newest, unreadable, &hidden, &nothing))
     }
 
-    fn outcome(&self, newest: Newest, unreadable: usize, nothing: &str) -> ToolOutcome {
+    fn outcome(&self, newest: Newest, unreadable: usize, hidden: &Hidden, nothing: &str) -> ToolOutcome {
         let found = newest.seen();
         let mut text = String::new();
         let mut shown = 0;
@@ -149,14 +156,15 @@ impl Glob {
         if unreadable > 0 {
             text.push_str(&format!("[{unreadable} folders or files could not be read]\n"));
         }
+        hidden.note(&mut text);
         text.truncate(text.trim_end_matches('\n').len());
         ToolOutcome::success(text).with_structured(json!({"found": found, "shown": shown}))
     }
 }
 
 /// How a pattern that matches nothing may have been meant.
-fn hint(folder: &Path, rest: &str, pattern: &str) -> String {
-    if folder.join(rest).is_dir() {
+fn hint(workspace: &Workspace, place: &Path, pattern: &str) -> String {
+    if place.is_dir() && !workspace.is_left_out(place) {
         format!("; it is a folder: use {}/**", pattern.trim_end_matches('/'))
     } else if !pattern.contains('/') {
         format!("; to look in subfolders use **/{pattern}")

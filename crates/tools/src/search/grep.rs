@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::hidden::Hidden;
 use super::hits::{FirstHits, Kept, Worth};
 use super::matcher::compile;
 use super::sink::{Collector, FileHits};
@@ -99,7 +100,7 @@ impl Tool for Grep {
     fn access(&self, input: &GrepInput) -> Vec<Access> {
         vec![Access::Path {
             kind: PathAccess::Search,
-            requested: input.path.as_ref().map_or(".", |path| path.written()).to_owned(),
+            requested: requested(input).to_owned(),
             resolved: self.target(input),
         }]
     }
@@ -121,6 +122,11 @@ struct Search {
     stop: CancellationToken,
 }
 
+/// The place to search as the model wrote it.
+fn requested(input: &GrepInput) -> &str {
+    input.path.as_ref().map_or(".", |path| path.written())
+}
+
 impl Grep {
     fn target(&self, input: &GrepInput) -> PathBuf {
         match &input.path {
@@ -138,8 +144,12 @@ impl Grep {
 
         let first = FirstHits::new(search.limit);
         let failed = AtomicUsize::new(0);
-        let unreadable = each_file(&target, only, stop, |entry| {
+        let hidden = Arc::new(Hidden::new(&self.workspace, requested(input), &target));
+        let unreadable = each_file(&target, only, &hidden, stop, |entry| {
             let path = entry.into_path();
+            if hidden.hides(&path) {
+                return;
+            }
             let worth = first.worth(&path);
             if worth == Worth::Nothing && search.mode != OutputMode::Count {
                 return;
@@ -154,7 +164,7 @@ impl Grep {
         if stop.is_cancelled() {
             return Err(Failure::cancelled());
         }
-        Ok(self.outcome(&first.into_kept(), &search, unreadable + failed.into_inner()))
+        Ok(self.outcome(&first.into_kept(), &search, unreadable + failed.into_inner(), &hidden))
     }
 
     /// Whether the target is a folder, else a regular file.
@@ -171,7 +181,7 @@ impl Grep {
         }
     }
 
-    fn outcome(&self, kept: &Kept, search: &Search, unreadable: usize) -> ToolOutcome {
+    fn outcome(&self, kept: &Kept, search: &Search, unreadable: usize, hidden: &Hidden) -> ToolOutcome {
         let mut text = String::new();
         let (mut shown, mut more) = (0, kept.more);
         for line in search.output(&self.workspace, kept) {
@@ -197,6 +207,7 @@ impl Grep {
         if unreadable > 0 {
             text.push_str(&format!("[{unreadable} folders or files could not be searched]\n"));
         }
+        hidden.note(&mut text);
         text.truncate(text.trim_end_matches('\n').len());
         ToolOutcome::success(text).with_structured(json!({"shown": shown, "more": more}))
     }

@@ -2,6 +2,7 @@
 
 mod glob;
 mod grep;
+mod hidden;
 mod hits;
 mod matcher;
 mod newest;

@@ -1,11 +1,14 @@
 //! Walking a folder the way ripgrep does.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::overrides::Override;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
+
+use super::hidden::Hidden;
 
 /// Threads of one walk.
 const THREADS: usize = 2;
@@ -14,11 +17,12 @@ const THREADS: usize = 2;
 /// and in no order; returns how many folders or files could not be read.
 ///
 /// `.gitignore` and `.ignore` count, also those above `root`; hidden files are visited, `.git` is
-/// not; symlinks are not followed. What `only` leaves out is not visited. Ends early when `stop`
-/// fires.
+/// not; symlinks are not followed. What `only` leaves out is not visited, nor are folders that
+/// `hidden` hides; hidden files are for `visit` to leave out. Ends early when `stop` fires.
 pub(super) fn each_file(
     root: &Path,
     only: Option<Override>,
+    hidden: &Arc<Hidden>,
     stop: &CancellationToken,
     visit: impl Fn(DirEntry) + Sync,
 ) -> usize {
@@ -27,7 +31,11 @@ pub(super) fn each_file(
     walk.hidden(false).require_git(false).git_global(false).threads(THREADS);
     // The root is absolute: the current folder of the process is never asked for.
     walk.current_dir(root.parent().unwrap_or(root));
-    walk.filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
+    let hidden = Arc::clone(hidden);
+    walk.filter_entry(move |entry| {
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        entry.depth() == 0 || (entry.file_name() != ".git" && !(is_folder && hidden.hides(entry.path())))
+    });
     if let Some(only) = only {
         walk.overrides(only);
     }

@@ -17,10 +17,7 @@ pub(super) enum Refused {
     Scheme(String),
     #[error("the name {host} cannot be resolved: {source}")]
     Unresolved { host: String, source: std::io::Error },
-    #[error(
-        "{host} is at {address}, which is not a public address; the user can allow it by adding the host to the \
-         allowed hosts of WebFetch"
-    )]
+    #[error("{host} is at {address}: private and local addresses are refused")]
     NotPublic { host: String, address: IpAddr },
 }
 

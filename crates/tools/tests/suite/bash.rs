@@ -52,7 +52,7 @@ async fn nobody_survives_a_timeout() {
     let command = format!("(trap '' TERM; exec 3>{name}; echo $BASHPID; while :; do sleep 1; done) & wait");
     let outcome = Session::new().call("Bash", json!({"command": command, "timeout": 1_000})).await;
     let (grandchild, note) = outcome.content.split_once('\n').unwrap();
-    assert_eq!(note, "[timed out after 1000 ms; everything it started was ended]");
+    assert_eq!(note, "[timed out after 1000 ms; its process group was ended]");
     assert_eq!(without_duration(outcome.structured.unwrap()), json!({"exitCode": null, "timedOut": true}));
     assert!(!is_running(grandchild));
     drop(writer);

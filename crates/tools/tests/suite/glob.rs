@@ -53,6 +53,7 @@ async fn loops_and_wrong_places_do_no_harm() {
     let cases = [
         (json!({"pattern": "a/{b"}), "invalid_argument"),
         (json!({"pattern": "*/../x"}), "invalid_argument"),
+        (json!({"pattern": ""}), "invalid_argument"),
         (json!({"pattern": "*", "path": "b"}), "not_found"),
         (json!({"pattern": "*", "path": "a/file"}), "not_folder"),
     ];

@@ -7,6 +7,7 @@ mod bash;
 mod edit;
 mod glob;
 mod grep;
+mod hidden;
 mod read;
 mod server;
 mod session;

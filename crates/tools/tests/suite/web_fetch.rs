@@ -55,7 +55,7 @@ async fn private_addresses_are_refused_before_a_connection() {
     let server = Server::start([("/", response("200 OK", "text/plain", "secret"))]).await;
     let (code, text) = Session::new().refused("WebFetch", json!({"url": server.url("/")})).await;
     assert_eq!(code, "address_refused");
-    assert!(text.starts_with("127.0.0.1 is at 127.0.0.1, which is not a public address"), "{text}");
+    assert!(text.starts_with("127.0.0.1 is at 127.0.0.1: private and local addresses are refused"), "{text}");
     assert_eq!(server.requests().len(), 0);
 }
 

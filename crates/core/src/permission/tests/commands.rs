@@ -30,6 +30,10 @@ fn an_allow_rule_covers_the_command_it_names() {
         ("Bash(bash test.sh *)", "bash test.sh -c x"),
         ("Bash(python *)", "python run.py -c x"),
         ("Bash(find *)", "find . -name '*.rs'"),
+        ("Bash(sed *)", "sed -n 1,20p src/a.rs"),
+        ("Bash(git -C sub *)", "git -C sub status"),
+        ("Bash(git *)", "git config --get user.name"),
+        ("Bash(awk '{print $1}' a)", "awk '{print $1}' a"),
         ("Bash([ *)", "[ -n 'a[0]' ]"),
         ("Bash", "git status; rm -rf y"),
         ("Bash(*)", "git status | sh"),
@@ -127,10 +131,46 @@ fn a_wildcard_does_not_cover_what_runs_anything() {
         ("Bash(find . *)", "find . -delete"),
         ("Bash(printf *)", "printf -v 'a[$(rm x)]' y"),
         ("Bash([ *)", "[ -v 'a[$(rm x)]' ]"),
+        ("Bash(awk *)", "awk 'BEGIN {system(\"rm x\")}'"),
+        ("Bash(awk '{print}' *)", "awk '{print}' x"),
+        ("Bash(gawk *)", "/usr/bin/gawk -f x.awk"),
+        ("Bash(perl *)", "perl -MPOSIX x.pl"),
+        ("Bash(sed *)", "sed '1e touch x' a"),
+        ("Bash(sed *)", "sed s/a/b/w/etc/x a"),
+        ("Bash(sed *)", "sed -i s/a/b/ a"),
+        ("Bash(git *)", "git -c alias.x='!rm y' x"),
+        ("Bash(git *)", "git -C ../other status"),
+        ("Bash(git *)", "git --exec-path=/tmp/x status"),
+        ("Bash(git * status)", "git --git-dir x status"),
+        ("Bash(git *)", "git config alias.x '!rm y'"),
     ] {
         assert!(!allows(rule, text), "{rule} does not cover {text:?}");
     }
     assert!(!allows("Bash(git *)", "env git status"));
+}
+
+#[test]
+fn an_allow_rule_is_about_the_working_directory_only() {
+    let elsewhere = |folder: &str| Access::Command { command: "make test".to_owned(), cwd: folder.into() };
+    let decide = |mode, allow: &str, folder: &str| {
+        policy(mode, &[], &[], &[allow]).evaluate(&tool("Bash"), &[elsewhere(folder)])
+    };
+    for folder in ["/work/app/src", "/work/lib", "/work", "/tmp/x"] {
+        for rule in ["Bash(make test)", "Bash(make *)", "Bash(* test)"] {
+            let verdict = decide(PermissionMode::AcceptEdits, rule, folder);
+            assert_eq!((verdict.decision, verdict.allow_rule), (Decision::Ask, None), "{rule} {folder}");
+            let reason = format!(
+                "In acceptEdits mode Bash needs consent, and it would run in `{folder}`, and rules cover commands \
+                 only in `/work/app`."
+            );
+            assert_eq!(verdict.reason, reason);
+        }
+        assert_eq!(decide(PermissionMode::Default, "Bash", folder).decision, Decision::Allow);
+        assert_eq!(decide(PermissionMode::BypassPermissions, "Read", folder).decision, Decision::Allow);
+        let denied = policy(PermissionMode::BypassPermissions, &["Bash(make *)"], &[], &["Bash"]);
+        assert_eq!(denied.evaluate(&tool("Bash"), &[elsewhere(folder)]).decision, Decision::Deny);
+    }
+    assert_eq!(decide(PermissionMode::Default, "Bash(make test)", "/work/app/").decision, Decision::Allow);
 }
 
 #[test]

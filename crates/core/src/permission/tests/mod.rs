@@ -4,6 +4,7 @@ mod commands;
 mod modes;
 mod paths;
 mod properties;
+mod reading;
 mod reasons;
 
 use std::path::PathBuf;

@@ -99,6 +99,20 @@ fn a_link_counts_by_where_it_leads_and_is_denied_by_its_name_too() {
 }
 
 #[test]
+fn requested_paths_start_at_the_working_directory() {
+    let below = |rule: &str| {
+        let policy = policy(PermissionMode::BypassPermissions, &[rule], &[], &[]);
+        PermissionPolicy { cwd: PathBuf::from("/work/app/sub"), ..policy }
+    };
+    let decide = |rule: &str, requested: &str, resolved: &str| {
+        below(rule).evaluate(&tool("Read"), &[linked_path("Read", requested, resolved)]).decision
+    };
+    assert_eq!(decide("Read(/secrets/**)", "secrets/x", "/work/app/sub/secrets/x"), Decision::Allow);
+    assert_eq!(decide("Read(/secrets/**)", "../secrets/x", "/work/app/secrets/x"), Decision::Deny);
+    assert_eq!(decide("Read(/sub/link.txt)", "link.txt", "/work/app/other.txt"), Decision::Deny);
+}
+
+#[test]
 fn rules_reach_the_tools_they_are_about() {
     for (rule, name, expected) in [
         ("Edit(/src/**)", "Edit", true),
@@ -152,7 +166,13 @@ fn deny_rules_for_names_hold_everywhere() {
 fn protected_files_are_asked_for_whatever_is_allowed() {
     for mode in PermissionMode::ALL {
         let policy = policy(mode, &[], &[], &["Edit", "Edit(/.git/**)", "Read"]);
-        for path in ["/work/app/.git/config", "/work/app/.claude/settings.local.json", "/home/ada/.zshrc"] {
+        for path in [
+            "/work/app/.git/config",
+            "/work/app/.claude/settings.local.json",
+            "/home/ada/.zshrc",
+            "/work/app/sub/.robota/logs/x",
+            "/work/lib/.envrc",
+        ] {
             let verdict = policy.on_path("Edit", path);
             assert_eq!((verdict.decision, verdict.allow_rule), (Decision::Ask, None), "{mode} {path}");
             assert_eq!(policy.on_path("Read", path).decision, Decision::Allow, "{mode} {path}");

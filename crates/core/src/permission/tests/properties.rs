@@ -96,7 +96,7 @@ proptest! {
     fn a_suggested_command_rule_suffices(text in simple_command_line(), other in simple_command_line()) {
         let verdict = policy(PermissionMode::Default, &[], &[], &[]).bash(&text);
         let simple = super::super::command::SimpleCommand::parse(&text);
-        prop_assert_eq!(verdict.allow_rule.is_some(), simple.is_ok(), "{}", text);
+        prop_assert_eq!(verdict.allow_rule.is_some(), simple.is_ok() && !text.trim().contains('\n'), "{}", text);
         if let Some(rule) = verdict.allow_rule {
             prop_assert!(allows(&rule, &text), "{} {}", rule, text);
             let same = super::super::command::SimpleCommand::parse(&other).is_ok_and(|other| {
@@ -110,7 +110,7 @@ proptest! {
     #[test]
     fn a_suggested_path_rule_suffices(text in file_path(), other in file_path(), name in select(&["Read", "Glob", "Edit", "Write"][..])) {
         let verdict = policy(PermissionMode::Plan, &[], &[], &[]).on_path(name, &text);
-        prop_assert_eq!(verdict.allow_rule.is_none(), verdict.decision == Decision::Allow);
+        prop_assert_eq!(verdict.allow_rule.is_none(), verdict.decision == Decision::Allow || text.contains('\n'));
         if let Some(rule) = verdict.allow_rule {
             let policy = policy(PermissionMode::Plan, &[], &[], &[&rule]);
             prop_assert_eq!(policy.on_path(name, &text).rule, Some(rule.clone()));

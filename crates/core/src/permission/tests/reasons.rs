@@ -95,6 +95,24 @@ fn suggestions_are_as_narrow_as_the_call() {
 }
 
 #[test]
+fn what_a_person_could_misread_is_escaped_and_not_suggested() {
+    let policy = default_mode(&[], &[], &[]);
+    for (text, shown) in [
+        ("echo 'a\nb'", "`echo 'a\\nb'`"),
+        ("echo x\u{202E}y", "`echo x\\u{202e}y`"),
+        ("ls \u{2066}a\u{200F}", "`ls \\u{2066}a\\u{200f}`"),
+        ("ls 'a\u{1b}[2J'", "`ls 'a\\u{1b}[2J'`"),
+    ] {
+        let verdict = policy.bash(text);
+        assert_eq!(verdict.allow_rule, None, "{text:?}");
+        assert!(verdict.reason.contains(shown), "{}", verdict.reason);
+    }
+    let verdict = policy.on_path("Read", "/etc/a\n\u{202E}b");
+    assert_eq!(verdict.allow_rule, None);
+    assert!(verdict.reason.contains("`/etc/a\\n\\u{202e}b`"), "{}", verdict.reason);
+}
+
+#[test]
 fn reasons_stay_short_and_on_one_line() {
     let policy = default_mode(&["Bash(rm *)"], &[], &[]);
     for text in

@@ -1,0 +1,70 @@
+//! 20,000 streamed deltas: CPU time of all threads, with the log and one subscriber.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use criterion::{Criterion, Throughput};
+use futures_util::StreamExt;
+use robota_core::{Message, ModelEvent, ModelRequest, Provider, Timestamp};
+use robota_session::Session;
+use robota_testkit::{Reply, ScriptedProvider};
+use rustix::time::{ClockId, clock_gettime};
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+use crate::scene::Scene;
+
+const DELTAS: usize = 20_000;
+
+pub(crate) fn bench(criterion: &mut Criterion, runtime: &Runtime) {
+    let mut group = criterion.benchmark_group("answer of 20,000 deltas, CPU time");
+    group.sample_size(20).throughput(Throughput::Elements(DELTAS as u64));
+    group.bench_function("through a session", |bencher| {
+        bencher.iter_custom(|count| (0..count).map(|_| runtime.block_on(session())).sum());
+    });
+    // What of it is the script's, and no cost of ours.
+    group.bench_function("the scripted model alone", |bencher| {
+        bencher.iter_custom(|count| (0..count).map(|_| runtime.block_on(model())).sum());
+    });
+    group.finish();
+}
+
+async fn session() -> Duration {
+    let scene = Scene::new();
+    let session = Session::create(scene.options(scripted())).await.unwrap();
+    let mut events = session.subscribe();
+    let begun = cpu_time();
+    let reading = tokio::spawn(async move {
+        let mut deltas = 0;
+        while let Some(event) = events.recv().await {
+            deltas += usize::from(event.kind.is_ephemeral());
+        }
+        deltas
+    });
+    session.run("Say a lot.").await.unwrap();
+    let spent = cpu_time() - begun;
+    session.shutdown("other").await.unwrap();
+    assert_eq!(reading.await.unwrap(), DELTAS);
+    spent
+}
+
+async fn model() -> Duration {
+    let provider = scripted();
+    let begun = cpu_time();
+    let prompt = Message::user("prompt", Timestamp::from_millis(0), "Say a lot.");
+    let request = ModelRequest::new("model-1", vec![prompt.into()]);
+    let events = provider.stream(request, CancellationToken::new());
+    let deltas = events.filter(|event| std::future::ready(matches!(event, Ok(ModelEvent::TextDelta(_)))));
+    assert_eq!(deltas.count().await, DELTAS);
+    cpu_time() - begun
+}
+
+fn scripted() -> Arc<ScriptedProvider> {
+    let words: Vec<String> = (0..DELTAS).map(|at| format!(" word{at}")).collect();
+    Arc::new(ScriptedProvider::new(Reply::new().text(words)).light())
+}
+
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
+}
