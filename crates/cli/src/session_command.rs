@@ -1,11 +1,7 @@
 //! `robota session …`: look at recorded sessions.
 
-use std::fs::File;
-use std::io::BufReader;
-use std::path::PathBuf;
-
 use robota_core::{Body, Event, EventKind, HistoryMutation, Message, MessageState, ToolCall};
-use robota_session::{FileStore, LogItem, LogReader, SessionHead, SessionStore};
+use robota_session::{FileStore, LogItem, SessionHead, SessionStore};
 use serde_json::Value;
 
 use crate::args::SessionCommand;
@@ -57,37 +53,33 @@ fn row(head: &SessionHead) -> String {
     format!("{}  {minute}  {}", head.id, plain(title))
 }
 
-/// Where the log of the session that `query` names is.
-fn log_of(store: &FileStore, query: &str) -> Result<PathBuf, Failure> {
-    let head = runtime()?
-        .block_on(<dyn SessionStore>::find(store, query))
-        .map_err(|error| session_failure(&error))?;
-    Ok(store.log_path(&head.id))
-}
-
-fn read_log(path: &PathBuf) -> Result<LogReader<BufReader<File>>, Failure> {
-    let file = File::open(path).map_err(|error| {
-        Failure::new(Exit::Storage, format!("the log {} cannot be read: {error}", path.display()))
-    })?;
-    Ok(LogReader::new(BufReader::new(file)))
-}
-
-fn show(store: &FileStore, query: &str, json: bool) -> Result<Exit, Failure> {
-    let path = log_of(store, query)?;
-    let mut output = Output::new();
-    for item in read_log(&path)? {
+/// Reads the log of the session that `query` names; what cannot be read is remarked upon.
+fn read_log(store: &FileStore, query: &str, mut take: impl FnMut(Event)) -> Result<(), Failure> {
+    let failed = |error: &robota_session::Error| session_failure(error);
+    let head = runtime()?.block_on(<dyn SessionStore>::find(store, query)).map_err(|error| failed(&error))?;
+    for item in store.read_log(&head.id).map_err(|error| failed(&error))? {
         match item {
-            Ok(LogItem::Event(event)) if json => {
-                output.line(&serde_json::to_string(&event).unwrap_or_default());
-            }
-            Ok(LogItem::Event(event)) => transcript(&event).iter().for_each(|line| output.line(line)),
+            Ok(LogItem::Event(event)) => take(*event),
             Ok(LogItem::Defect(defect)) => complain(&format!("note: {defect}")),
             Ok(_) => {}
             Err(error) => {
+                let path = store.log_path(&head.id);
                 return Err(Failure::new(Exit::Storage, format!("{}: {error}", path.display())));
             }
         }
     }
+    Ok(())
+}
+
+fn show(store: &FileStore, query: &str, json: bool) -> Result<Exit, Failure> {
+    let mut output = Output::new();
+    read_log(store, query, |event| {
+        if json {
+            output.line(&serde_json::to_string(&event).unwrap_or_default());
+        } else {
+            transcript(&event).iter().for_each(|line| output.line(line));
+        }
+    })?;
     written(output)
 }
 
@@ -154,16 +146,8 @@ fn marked(mark: &str, text: &str, most: usize) -> Vec<String> {
 }
 
 fn replay(store: &FileStore, query: &str) -> Result<Exit, Failure> {
-    let path = log_of(store, query)?;
     let mut events = Vec::new();
-    for item in read_log(&path)? {
-        match item {
-            Ok(LogItem::Event(event)) => events.push(*event),
-            Ok(LogItem::Defect(defect)) => complain(&format!("note: {defect}")),
-            Ok(_) => {}
-            Err(error) => return Err(Failure::new(Exit::Storage, format!("{}: {error}", path.display()))),
-        }
-    }
+    read_log(store, query, |event| events.push(event))?;
     let report = runtime()?.block_on(robota_session::replay(&events));
     let mut output = Output::new();
     for turn in &report.turns {

@@ -77,16 +77,22 @@ pub(crate) fn open_in_place(path: &Path) -> io::Result<File> {
 
 /// Opens a regular file that is no link, without waiting.
 fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    // Opening some things has an effect already, and fails for reasons that say little.
-    if let Some(metadata) = found(path)?
-        && !metadata.is_file()
-    {
-        return Err(refused(metadata.file_type(), REGULAR));
+    // Where the system cannot be told to follow no links.
+    if cfg!(not(unix)) {
+        check_regular(path)?;
     }
-    let file = options.open(path)?;
-    // It may have been replaced meanwhile; links are refused by the system.
+    // The system's own reason, such as too many levels of links, would say little.
+    let file = options.open(path).map_err(|error| check_regular(path).err().unwrap_or(error))?;
     let metadata = file.metadata()?;
     if metadata.is_file() { Ok(file) } else { Err(refused(metadata.file_type(), REGULAR)) }
+}
+
+/// Refuses what stands at `path` unless it is a regular file, or nothing.
+fn check_regular(path: &Path) -> io::Result<()> {
+    match found(path)? {
+        Some(metadata) if !metadata.is_file() => Err(refused(metadata.file_type(), REGULAR)),
+        _ => Ok(()),
+    }
 }
 
 fn refused(what: fs::FileType, wanted: &str) -> io::Error {

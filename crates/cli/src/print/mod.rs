@@ -72,6 +72,9 @@ async fn answer(args: &RunArgs, prompt: String, composition: Composition) -> Res
     let session = Arc::new(composition.open(args).await?);
     if !args.output_format.is_json() || args.debug {
         composition.notices.iter().for_each(|notice| complain(&format!("note: {notice}")));
+        if !session.defects().is_empty() {
+            complain(&format!("note: {}", session.defects()));
+        }
     }
     let view = View::new(args, &composition, &session);
     let exit = drive(&session, prompt, view, &mut signals).await?;

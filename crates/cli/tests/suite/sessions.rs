@@ -119,6 +119,20 @@ fn a_log_that_was_tampered_with_diverges_at_the_place() {
 }
 
 #[test]
+fn damage_is_told_and_the_rest_goes_on() {
+    let context = Context::new(Script::new().reply("one").reply("two"));
+    context.run(&["-p", "first"]).assert_success();
+    let folder = context.space.path("project/.robota/logs");
+    let log = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    let mut file = std::fs::OpenOptions::new().append(true).open(&log).unwrap();
+    std::io::Write::write_all(&mut file, b"garbage\n").unwrap();
+    let run = context.run(&["-p", "second", "-c"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "two\n"));
+    assert!(run.stderr.starts_with("note: 1 piece of the session could not be used: "), "{}", run.stderr);
+    assert_eq!(texts(&context, 1), ["first", "one", "second"]);
+}
+
+#[test]
 fn keys_never_reach_the_log() {
     let call =
         Reply::new().tool_call("c1", "Bash", json!({"command": "echo test-key-for-the-fake-model; env"}));
