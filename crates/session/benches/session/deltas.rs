@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use criterion::{Criterion, Throughput};
+use criterion::{Criterion, SamplingMode, Throughput};
 use futures_util::StreamExt;
 use robota_core::{Message, ModelEvent, ModelRequest, Provider, Timestamp};
 use robota_session::Session;
@@ -18,7 +18,7 @@ const DELTAS: usize = 20_000;
 
 pub(crate) fn bench(criterion: &mut Criterion, runtime: &Runtime) {
     let mut group = criterion.benchmark_group("answer of 20,000 deltas, CPU time");
-    group.sample_size(20).throughput(Throughput::Elements(DELTAS as u64));
+    group.sample_size(20).sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(DELTAS as u64));
     group.bench_function("through a session", |bencher| {
         bencher.iter_custom(|count| (0..count).map(|_| runtime.block_on(session())).sum());
     });

@@ -21,13 +21,14 @@ fn main() {
     let mut criterion = criterion.measurement_time(Duration::from_secs(3)).configure_from_args();
     // As many threads as the program has.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    // First, because memory that other benches have left would be used again unseen.
+    idle::report(&runtime);
     deltas::bench(&mut criterion, &runtime);
     rounds::bench(&mut criterion, &runtime);
     resume::bench(&mut criterion, &runtime);
     listing::bench(&mut criterion, &runtime);
     criterion.final_summary();
     growth::report(&runtime);
-    idle::report(&runtime);
 }
 
 /// Whether the command line asks for `name`: criterion's filter, for figures that are no times.
