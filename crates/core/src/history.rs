@@ -234,6 +234,42 @@ impl History {
         HistoryMutation::Clear
     }
 
+    /// Compaction: replaces what the model sees by `messages` and returns the mutation to record. The
+    /// timeline keeps what was.
+    pub fn replace(&mut self, messages: Vec<MessageRef>) -> HistoryMutation {
+        let mutation = HistoryMutation::Replace { messages };
+        self.record(&mutation);
+        mutation
+    }
+
+    /// Rewind: keeps the first `length` messages and returns the mutation to record.
+    pub fn truncate(&mut self, length: usize) -> HistoryMutation {
+        let mutation = HistoryMutation::Truncate { length };
+        self.record(&mutation);
+        mutation
+    }
+
+    /// A history as it was put down together with its head, which is believed: nothing is hashed.
+    ///
+    /// `message_bytes` is the size of `messages` as JSON.
+    #[must_use]
+    pub fn restored(
+        messages: Vec<MessageRef>,
+        entries: Vec<HistoryEntry>,
+        head: HistoryHead,
+        message_bytes: u64,
+    ) -> Self {
+        Self { messages, entries, head, message_bytes, counted: None }
+    }
+
+    /// Takes the provider's last count of the conversation, as it was put down with the history.
+    #[must_use]
+    pub const fn with_counted_tokens(mut self, tokens: u64, bytes_since: u64) -> Self {
+        let at_bytes = self.message_bytes.saturating_sub(bytes_since);
+        self.counted = Some(Counted { tokens, at_bytes });
+        self
+    }
+
     /// Applies a recorded mutation, as replay does.
     ///
     /// # Errors
@@ -261,40 +297,51 @@ impl History {
                 self.entries.push(HistoryEntry::chat(message.clone()));
             }
             HistoryMutation::AppendEntry { entry } => self.entries.push(entry.clone()),
-            HistoryMutation::Replace { messages } => self.rebuild(messages),
+            HistoryMutation::Replace { messages } => self.rebuild(messages, false),
             HistoryMutation::Clear => {
-                self.rebuild(&[]);
+                self.rebuild(&[], false);
                 self.entries.clear();
             }
-            HistoryMutation::Truncate { length } => self.truncate(*length),
+            HistoryMutation::Truncate { length } => self.cut(*length),
         }
         self.head = self.head.after(&json);
     }
 
-    fn truncate(&mut self, length: usize) {
+    fn cut(&mut self, length: usize) {
         let Some(first_gone) = self.messages.get(length) else { return };
         let cut = self.entries.iter().position(|entry| entry.id == first_gone.id);
         self.entries.truncate(cut.unwrap_or(self.entries.len()));
         let kept = self.messages.get(..length).map(<[MessageRef]>::to_vec).unwrap_or_default();
-        self.rebuild(&kept);
+        // What is left is what the provider counted when it gave the last of these answers.
+        self.rebuild(&kept, true);
     }
 
-    fn rebuild(&mut self, messages: &[MessageRef]) {
+    /// Takes `messages` in place of what was there. What providers counted then holds only when all that
+    /// came before is still there.
+    fn rebuild(&mut self, messages: &[MessageRef], counts_hold: bool) {
         self.messages.clear();
         self.message_bytes = 0;
         self.counted = None;
         for message in messages {
             self.add(message, json_bytes(message).len() as u64);
         }
+        if !counts_hold {
+            self.counted = None;
+        }
     }
 
     fn add(&mut self, message: &MessageRef, bytes: u64) {
         self.message_bytes += bytes;
-        if let Some(tokens) = message.usage().map(|usage| usage.total()).filter(|tokens| *tokens > 0) {
+        if let Some(tokens) = counted_tokens(message) {
             self.counted = Some(Counted { tokens, at_bytes: self.message_bytes });
         }
         self.messages.push(message.clone());
     }
+}
+
+/// What the provider counted when it gave this answer: everything up to it.
+fn counted_tokens(message: &MessageRef) -> Option<u64> {
+    message.usage().map(|usage| usage.total()).filter(|tokens| *tokens > 0)
 }
 
 /// The JSON of a value that has only string keys, and so cannot fail to serialise.
@@ -350,6 +397,31 @@ mod tests {
         history.apply(&HistoryMutation::Truncate { length: 1 }).unwrap();
         assert_eq!(history.messages().len(), 1);
         assert_eq!(history.entries().len(), 1);
+    }
+
+    #[test]
+    fn after_a_replacement_old_counts_say_nothing() {
+        let mut history = History::default();
+        history.append(message("a"));
+        let mut answer = Message::assistant("b", Timestamp::default(), "answer");
+        answer.metadata.insert("usage".into(), serde_json::json!({"inputTokens": 900}));
+        history.append(answer.clone());
+        history.append(message("c"));
+        assert_eq!(history.counted_tokens().unwrap().0, 900);
+        let (tokens, since) = history.counted_tokens().unwrap();
+        let restored = History::restored(
+            history.messages().to_vec(),
+            history.entries().to_vec(),
+            history.reference().head,
+            history.message_bytes(),
+        );
+        let restored = restored.with_counted_tokens(tokens, since);
+        assert_eq!(restored.counted_tokens(), history.counted_tokens());
+        history.truncate(2);
+        assert_eq!(history.counted_tokens(), Some((900, 0)));
+        history.replace(vec![answer.into()]);
+        assert_eq!(history.counted_tokens(), None);
+        assert_eq!(history.entries().len(), 2);
     }
 
     #[test]

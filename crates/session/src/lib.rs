@@ -11,6 +11,7 @@
 //! The [`Journal`] is the one sink of all events; [`LogReader`] and [`LogFold`] read what it wrote,
 //! in whatever state a crash has left it.
 
+mod compaction;
 mod error;
 mod files;
 mod log;
@@ -21,6 +22,7 @@ mod session;
 mod session_name;
 mod store;
 
+pub use compaction::{AutoCompactThreshold, InvalidThreshold};
 pub use error::{Error, ErrorKind, LockOwner};
 pub use log::{
     Defect, DefectKind, Defects, Durability, Journal, JournalOptions, LineFilter, LogFold, LogItem, LogMark,

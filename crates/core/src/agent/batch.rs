@@ -31,9 +31,12 @@ const LEFT_OUT: &str = "This call ran, but its result was left out: the context 
 /// A call and what came of it.
 type CallEnd<'a> = (&'a ToolCall, Result<ToolOutcome, Error>);
 
-/// Whether every call of the batch was to a tool that does not exist.
+/// What the next round should know of a batch.
 pub(super) struct BatchReport {
+    /// Whether every call of the batch was to a tool that does not exist.
     pub(super) only_unknown: bool,
+    /// Whether a call or its result was left out for want of room.
+    pub(super) left_out: bool,
 }
 
 impl Agent {
@@ -51,6 +54,7 @@ impl Agent {
         let mut fatal = None;
         let mut only_unknown = true;
         let mut crowded = false;
+        let mut some_left_out = false;
         for group in self.groups(calls) {
             let may_run = !crowded;
             let runs: Vec<BoxFuture<'_, CallEnd<'_>>> = group
@@ -68,13 +72,14 @@ impl Agent {
                     ToolOutcome::failure(told).with_error_code("tool_failed")
                 });
                 only_unknown &= outcome.error_code == Some("unknown_tool");
+                some_left_out |= crowded;
                 self.commit_result(turn, call, if crowded { left_out(outcome) } else { outcome });
                 crowded = crowded || self.window.is_crowded(&turn.lock());
             }
         }
         match fatal {
             Some(error) => Err(error),
-            None => Ok(BatchReport { only_unknown }),
+            None => Ok(BatchReport { only_unknown, left_out: some_left_out }),
         }
     }
 
@@ -118,12 +123,16 @@ impl Agent {
             Ok(prepared) => prepared,
             Err(error) => {
                 let outcome = ToolOutcome::failure(error.to_string()).with_error_code("invalid_arguments");
+                announce(turn, index, call);
                 report(turn, index, call, &outcome, 0);
                 return Ok(outcome);
             }
         };
         let request = GateRequest::new(call, tool.spec(), prepared.access(), turn.cancel);
-        match turn.gate.authorize(request).await {
+        let authorization = turn.gate.authorize(request).await;
+        // Only now: a call that waits for a person has not begun.
+        announce(turn, index, call);
+        match authorization {
             Authorization::Allowed => self.execute(turn, index, call, prepared).await,
             Authorization::Denied { reason, allow_rule } => {
                 let told = match &allow_rule {
@@ -151,12 +160,6 @@ impl Agent {
         call: &ToolCall,
         prepared: PreparedCall,
     ) -> Result<ToolOutcome, Error> {
-        turn.sink.emit(EventKind::ToolExecutionRequest {
-            index,
-            tool_name: call.name.clone(),
-            tool_call_id: call.id.clone(),
-            parameters: parameters(call),
-        });
         // The request is in the log before the effect, so that a crash in between shows.
         turn.sink.written().await?;
         let started = self.config.ambient.now();
@@ -171,6 +174,7 @@ impl Agent {
         let known: Vec<&str> = self.config.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
         let told = format!("There is no tool `{}`. Available tools: {}.", call.name, known.join(", "));
         let outcome = ToolOutcome::failure(told).with_error_code("unknown_tool");
+        announce(turn, index, call);
         report(turn, index, call, &outcome, 0);
         outcome
     }
@@ -227,6 +231,16 @@ async fn run_until_aborted(turn: &Turn<'_>, call: &ToolCall, prepared: PreparedC
             Ok(ToolOutcome::failure(told).with_error_code("interrupted"))
         }
     }
+}
+
+/// Records that a call is dealt with; its result, or the end of the process, comes next.
+fn announce(turn: &Turn<'_>, index: usize, call: &ToolCall) {
+    turn.sink.emit(EventKind::ToolExecutionRequest {
+        index,
+        tool_name: call.name.clone(),
+        tool_call_id: call.id.clone(),
+        parameters: parameters(call),
+    });
 }
 
 fn report(turn: &Turn<'_>, index: usize, call: &ToolCall, outcome: &ToolOutcome, duration_ms: u64) {

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use robota_core::{
-    Access, Agent, AgentConfig, DynTool, EventSink, FatalToolError, History, Message, Tool, ToolClass,
-    ToolContext, ToolGate, ToolOutcome, ToolResult, ToolSpec, Turn, TurnReport, erase,
+    Access, Agent, AgentConfig, DynTool, EventSink, FatalToolError, History, Message, NoHost, RawCapture,
+    Tool, ToolClass, ToolContext, ToolGate, ToolOutcome, ToolResult, ToolSpec, Turn, TurnHost, TurnReport,
+    erase,
 };
 use robota_testkit::{AllowAll, EventRecorder, Gate, Script, ScriptedProvider, fixed_ambient};
 use schemars::JsonSchema;
@@ -19,6 +20,7 @@ pub(crate) struct Bench {
     pub(crate) cancel: CancellationToken,
     pub(crate) config: AgentConfig,
     pub(crate) gate: Arc<dyn ToolGate>,
+    pub(crate) host: Arc<dyn TurnHost>,
 }
 
 impl Bench {
@@ -33,6 +35,8 @@ impl Bench {
             context_window: 200_000,
             max_output_tokens: None,
             output_budget: 30_000,
+            idle_timeout: None,
+            raw_capture: RawCapture::Off,
             ambient: fixed_ambient(),
         };
         Self {
@@ -42,6 +46,7 @@ impl Bench {
             cancel: CancellationToken::new(),
             config,
             gate: Arc::new(AllowAll),
+            host: Arc::new(NoHost),
         }
     }
 
@@ -59,6 +64,7 @@ impl Bench {
             sink: &sink,
             gate: self.gate.as_ref(),
             cancel: &self.cancel,
+            host: self.host.as_ref(),
         };
         let report = Agent::new(self.config.clone()).run_turn(turn).await;
         self.provider.assert_clean();

@@ -132,6 +132,7 @@ impl Bus {
             timestamp: self.ambient.now(),
             session_id: self.session.clone(),
             turn: state.turn,
+            redacted: false,
             kind,
         };
         let stopped = state.failed || state.closing;

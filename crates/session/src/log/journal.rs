@@ -187,7 +187,7 @@ mod tests {
     }
 
     fn user() -> EventKind {
-        EventKind::User { content: "hi".into() }
+        EventKind::User { content: "hi".into(), steering: false }
     }
 
     #[test]

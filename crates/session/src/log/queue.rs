@@ -127,7 +127,7 @@ impl Queue {
         let kind =
             if joined.thinking { EventKind::ThinkingDelta { delta } } else { EventKind::TextDelta { delta } };
         let Joined { seq, timestamp, turn, .. } = joined;
-        let event = Event { seq, timestamp, session_id: self.session.clone(), turn, kind };
+        let event = Event { seq, timestamp, session_id: self.session.clone(), turn, redacted: false, kind };
         self.encode(seq, &event);
     }
 
@@ -163,7 +163,7 @@ mod tests {
 
     fn event(seq: u64, kind: EventKind) -> Event {
         let session_id = "s".parse().unwrap();
-        Event { seq, timestamp: Timestamp::default(), session_id, turn: 1, kind }
+        Event { seq, timestamp: Timestamp::default(), session_id, turn: 1, redacted: false, kind }
     }
 
     fn text(delta: &str) -> EventKind {
@@ -188,7 +188,7 @@ mod tests {
         assert!(!queue.push(&event(2, text("b"))));
         queue.push(&event(3, EventKind::ThinkingDelta { delta: "hm".into() }));
         queue.push(&event(4, EventKind::ToolProgress { tool_call_id: "c".into(), text: "…".into() }));
-        queue.push(&event(5, EventKind::User { content: "x".into() }));
+        queue.push(&event(5, EventKind::User { content: "x".into(), steering: false }));
         let logged = lines(&mut queue);
         assert_eq!(logged.iter().map(|event| event.seq).collect::<Vec<_>>(), [2, 3, 5]);
         assert!(matches!(&logged[0].kind, EventKind::TextDelta { delta } if delta == "ab"));
@@ -212,7 +212,7 @@ mod tests {
             *line = text.replace("secret", "[REDACTED]").into_bytes();
         });
         let mut queue = Queue::new("s".parse().unwrap(), LogMark { seq: 7, offset: 100 }, Some(filter));
-        queue.push(&event(8, EventKind::User { content: "my secret".into() }));
+        queue.push(&event(8, EventKind::User { content: "my secret".into(), steering: false }));
         let end = queue.settle();
         let mut bytes = Vec::new();
         assert_eq!(queue.take(&mut bytes), end);

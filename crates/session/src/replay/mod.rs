@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use robota_core::{
-    Agent, AgentConfig, Ambient, Error, Event, EventKind, EventSink, Message, MessageRef, Turn,
+    Agent, AgentConfig, Ambient, Error, Event, EventKind, EventSink, Message, MessageRef, NoHost, RawCapture,
+    Turn,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -89,6 +90,8 @@ async fn replay_turn(recorded: &RecordedTurn) -> TurnReplay {
         context_window: 0,
         max_output_tokens: None,
         output_budget: 0,
+        idle_timeout: None,
+        raw_capture: RawCapture::Off,
         ambient: Ambient::default(),
     });
     let history = Mutex::new(recorded.before.clone());
@@ -96,7 +99,16 @@ async fn replay_turn(recorded: &RecordedTurn) -> TurnReplay {
     let prompt = Message::clone(&recorded.prompt);
     let cancel = CancellationToken::new();
     // Its outcome says nothing: the stand-in ends where the recording does.
-    agent.run_turn(Turn { history: &history, prompt, sink: &sink, gate: &Open, cancel: &cancel }).await;
+    agent
+        .run_turn(Turn {
+            history: &history,
+            prompt,
+            sink: &sink,
+            gate: &Open,
+            cancel: &cancel,
+            host: &NoHost,
+        })
+        .await;
     let made = model.requests.lock().unwrap_or_else(PoisonError::into_inner);
     let difference = first_difference(&recorded.requests, &made);
     let divergence =

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
-use robota_core::{
-    Agent, AgentConfig, EventKind, EventSink, History, HistoryEntry, HistoryMutation, MessageRef, SessionId,
-    ToolSpec,
-};
+use robota_core::{Agent, AgentConfig, EventKind, EventSink, History, HistoryEntry, SessionId, ToolSpec};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
@@ -74,7 +71,7 @@ impl Session {
         }
         if has_gaps {
             // Positions in the log have moved; from here on they count anew.
-            session.mutate(|history| replace(history, history.messages().to_vec()));
+            session.mutate(|history| history.replace(history.messages().to_vec()));
         }
         session.settle(&started);
         if options.name.is_some() {
@@ -124,6 +121,8 @@ impl Session {
             context_window: options.context_window,
             max_output_tokens: options.max_output_tokens,
             output_budget: options.output_budget,
+            idle_timeout: options.provider_timeout,
+            raw_capture: options.raw_capture,
             ambient: options.ambient.clone(),
         });
         let persistent = log.is_some();
@@ -204,7 +203,7 @@ impl Session {
         }
         let same = self.lock_history().messages() == told.messages();
         if !same {
-            self.mutate(|history| replace(history, told.messages().to_vec()));
+            self.mutate(|history| history.replace(told.messages().to_vec()));
         }
     }
 
@@ -265,13 +264,6 @@ fn new_id(options: &SessionOptions) -> Result<SessionId, Error> {
         Some(id) => Ok(id.clone()),
         None => Ok(options.ambient.next_id().parse()?),
     }
-}
-
-fn replace(history: &mut History, messages: Vec<MessageRef>) -> HistoryMutation {
-    let mutation = HistoryMutation::Replace { messages };
-    // Only an append can be out of place.
-    let _ = history.apply(&mutation);
-    mutation
 }
 
 fn tool_schemas(agent: &Agent) -> Arc<[Value]> {

@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use robota_core::{Ambient, DynTool, Part, PermissionMode, PermissionPolicy, Provider, RuleSet, SessionId};
+use robota_core::{
+    Ambient, DynTool, Part, PermissionMode, PermissionPolicy, Provider, RawCapture, RuleSet, SessionId,
+};
 
 use crate::{Durability, LineFilter, NullStore, PermissionHandler, SessionStore};
 
@@ -37,6 +40,10 @@ pub struct SessionOptions {
     pub permission_handler: Option<Arc<dyn PermissionHandler>>,
     /// Most model calls in one turn; 0 for no limit.
     pub max_turns: u32,
+    /// How long a model server may send nothing at all; `None` leaves it to the provider.
+    pub provider_timeout: Option<Duration>,
+    /// Which native payloads of the provider are recorded.
+    pub raw_capture: RawCapture,
     /// Size of the model's context window, in tokens; 0 when unknown.
     pub context_window: u64,
     /// Most output tokens of one model call; `None` leaves it to the provider.
@@ -78,6 +85,8 @@ impl SessionOptions {
             permissions,
             permission_handler: None,
             max_turns: 0,
+            provider_timeout: None,
+            raw_capture: RawCapture::Off,
             context_window: 0,
             max_output_tokens: None,
             output_budget: OUTPUT_BUDGET,

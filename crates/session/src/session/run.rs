@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use robota_core::{
-    Body, ContextState, EventKind, EventSink, Message, ProviderError, Timestamp, Turn, TurnEnd, TurnReport,
-    Usage,
+    Body, ContextState, EventKind, EventSink, Message, NoHost, ProviderError, Timestamp, Turn,
+    TurnAbortReason, TurnEnd, TurnReport, Usage,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -97,7 +97,7 @@ impl<'a> Run<'a> {
         session.answer_half_done(TURN_DROPPED);
         session.sink.begin_turn();
         session.journal.set_turn(self.turn);
-        session.journal.emit(EventKind::User { content: prompt.text.clone() });
+        session.journal.emit(EventKind::User { content: prompt.text.clone(), steering: false });
         let body = Body::User { content: prompt.text, parts: prompt.parts, name: None };
         let ambient = session.ambient();
         let sink: Arc<dyn EventSink> = Arc::<super::SessionSink>::clone(&session.sink);
@@ -109,6 +109,7 @@ impl<'a> Run<'a> {
                 sink: &sink,
                 gate: &session.gate,
                 cancel: &self.cancel,
+                host: &NoHost,
             })
             .await;
         self.finish(report).await
@@ -154,7 +155,7 @@ impl<'a> Run<'a> {
         let journal = &self.session.journal;
         let history = self.session.lock_history().reference();
         if outcome.ended == TurnEnd::Interrupted {
-            journal.emit(EventKind::Interrupted { history });
+            journal.emit(EventKind::Interrupted { reason: TurnAbortReason::Interrupted, history });
         }
         let acknowledgement = journal.acknowledge(EventKind::Complete {
             ended: outcome.ended,
@@ -172,7 +173,7 @@ impl<'a> Run<'a> {
     fn give_up(&self) {
         let session = self.session;
         let history = session.lock_history().reference();
-        session.journal.emit(EventKind::Interrupted { history });
+        session.journal.emit(EventKind::Interrupted { reason: TurnAbortReason::Interrupted, history });
         let (rounds, usage) = {
             let seen = session.sink.seen();
             (seen.rounds, seen.usage)

@@ -125,7 +125,7 @@ fn kind_of(line: &[u8]) -> Option<EventKind> {
 /// What the user said; in the log of a fork the conversation before it stands in mutations alone.
 fn prompt(kind: &EventKind) -> Option<&str> {
     match kind {
-        EventKind::User { content } => Some(content),
+        EventKind::User { content, .. } => Some(content),
         EventKind::HistoryMutation(HistoryMutation::AppendMessage { message, .. })
             if message.role() == "user" =>
         {

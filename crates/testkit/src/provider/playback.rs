@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
-use robota_core::{ModelEvent, ModelStream, ProviderError, ProviderErrorKind};
+use robota_core::{ModelEvent, ModelStream, PayloadKind, ProviderError, ProviderErrorKind};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -87,7 +87,7 @@ impl Writer<'_> {
             Step::Ping => self.begin(),
             Step::Raw(bytes) => {
                 let text = String::from_utf8_lossy(&bytes.0).into_owned();
-                self.emit(ModelEvent::Raw(Value::String(text)));
+                self.emit(ModelEvent::Raw { kind: PayloadKind::StreamEvent, payload: Value::String(text) });
             }
             Step::Event(event) => self.emit(event.as_ref().clone()),
             Step::Gate(name) => self.actions.push_back(Action::Gate(name.clone())),
