@@ -86,7 +86,7 @@ async fn a_denied_call_does_not_run_and_the_model_learns_why() {
         bench.transcript()[2..4],
         ["tool!: Not today. The user could allow it with the rule `Act`.", "tool: Act1"]
     );
-    assert_eq!(bench.recorder.count("tool_execution_request"), 1);
+    assert_eq!(bench.recorder.count("tool_execution_request"), 2, "a denied call has a start, too");
     assert_eq!(bench.recorder.json("permission_denied")[0]["allowRule"], "Act");
 }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use robota_core::{
-    Ambient, DynTool, Part, PermissionMode, PermissionPolicy, Provider, RawCapture, RuleSet, SessionId,
+    Ambient, DynTool, HookRunner, Part, PermissionMode, PermissionPolicy, Provider, RawCapture, RuleSet,
+    SessionId,
 };
 
-use crate::{Durability, LineFilter, NullStore, PermissionHandler, SessionStore};
+use crate::{AutoCompactThreshold, Durability, LineFilter, NullStore, PermissionHandler, SessionStore};
 
 /// Most characters of one tool result, by default.
 const OUTPUT_BUDGET: usize = 30_000;
@@ -46,6 +47,17 @@ pub struct SessionOptions {
     pub raw_capture: RawCapture,
     /// Size of the model's context window, in tokens; 0 when unknown.
     pub context_window: u64,
+    /// From which share of the window on the session compacts its history by itself; `None` for never.
+    pub auto_compact_threshold: Option<AutoCompactThreshold>,
+    /// What a summary should pay attention to, such as the section "Compact Instructions" of the project's
+    /// instructions.
+    pub compact_instructions: Option<String>,
+    /// What the model should know of this run and its surroundings, such as date and folder. It stands in
+    /// front of the next prompt whenever it is another one than the history has, so that the system prompt
+    /// can stay as it is.
+    pub context_note: Option<String>,
+    /// Who is told about the lifecycle of the session, and may have a say in it.
+    pub hooks: Option<Arc<dyn HookRunner>>,
     /// Most output tokens of one model call; `None` leaves it to the provider.
     pub max_output_tokens: Option<u32>,
     /// Most characters of one tool result; 0 for no limit.
@@ -88,6 +100,10 @@ impl SessionOptions {
             provider_timeout: None,
             raw_capture: RawCapture::Off,
             context_window: 0,
+            auto_compact_threshold: Some(AutoCompactThreshold::default()),
+            compact_instructions: None,
+            context_note: None,
+            hooks: None,
             max_output_tokens: None,
             output_budget: OUTPUT_BUDGET,
             store: Arc::new(NullStore),
