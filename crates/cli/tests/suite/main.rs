@@ -8,6 +8,7 @@ mod demo;
 mod docs;
 mod hostile;
 mod json_output;
+mod kills;
 mod long_session;
 mod prompt_size;
 mod readme;
