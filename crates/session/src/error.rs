@@ -28,6 +28,9 @@ pub enum ErrorKind {
     InvalidId,
     /// The text is no name for a session.
     InvalidName,
+    /// The history was not compacted: there is nothing to compact, a hook or an abort stopped it, or the
+    /// model wrote no summary.
+    Compaction,
     /// The log, a snapshot or a folder could not be read or written.
     Storage,
     /// The turn failed in the engine: provider, tool or configuration.
@@ -46,6 +49,7 @@ impl ErrorKind {
             Self::Exists => "SESSION_EXISTS",
             Self::Ambiguous => "SESSION_AMBIGUOUS",
             Self::InvalidId | Self::InvalidName => "VALIDATION_ERROR",
+            Self::Compaction => "COMPACTION_ERROR",
             Self::Storage => "STORAGE_ERROR",
             Self::Engine(kind) => kind.code(),
         }

@@ -15,12 +15,14 @@ mod compaction;
 mod error;
 mod files;
 mod log;
+mod observer;
 mod permission;
 mod printable;
 mod replay;
 mod session;
 mod session_name;
 mod store;
+mod terminal;
 
 pub use compaction::{AutoCompactThreshold, InvalidThreshold};
 pub use error::{Error, ErrorKind, LockOwner};
@@ -28,10 +30,12 @@ pub use log::{
     Defect, DefectKind, Defects, Durability, Journal, JournalOptions, LineFilter, LogFold, LogItem, LogMark,
     LogReader, LogWriter, OpenLog, Subscription, Tail,
 };
-pub use permission::{PermissionAnswer, PermissionHandler, PermissionRequest};
+pub use observer::{CompactEvent, SessionObserver, ToolExecution};
+pub use permission::{ExternalApproval, PermissionAnswer, PermissionHandler, PermissionRequest};
 pub use replay::{Divergence, ReplayReport, TurnReplay, replay};
 pub use session::{Denial, InjectedRole, Prompt, Session, SessionOptions, TurnOutcome};
 pub use store::{
     FileStore, Listing, NullStore, RecordLog, SessionHead, SessionRecord, SessionStore, SkippedFile,
     Snapshot, StoredSession,
 };
+pub use terminal::{Spinner, TerminalApproval, TerminalOutput};

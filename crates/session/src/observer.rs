@@ -106,7 +106,9 @@ impl Observed {
                     tool_args: parameters.clone(),
                 });
             }
-            EventKind::ToolExecutionResult { tool_name, tool_call_id, success, error_code, result, .. } => {
+            EventKind::ToolExecutionResult {
+                tool_name, tool_call_id, success, error_code, result, ..
+            } => {
                 let tool_args = self.memory().arguments.remove(tool_call_id).unwrap_or_default();
                 self.observer.tool_execution(&ToolExecution::End {
                     tool_call_id: tool_call_id.clone(),

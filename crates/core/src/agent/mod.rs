@@ -87,6 +87,14 @@ pub struct TurnReport {
     pub api_duration_ms: u64,
 }
 
+impl TurnReport {
+    /// The report of a turn that came to its end, with `text` to show for it, before any model was called.
+    #[must_use]
+    pub fn without_model(outcome: Result<TurnEnd, Error>, text: String) -> Self {
+        Self { outcome, text, rounds: 0, usage: Usage::default(), api_duration_ms: 0 }
+    }
+}
+
 /// The engine of a session: provider, tools and limits, without any state of a conversation.
 ///
 /// One agent may serve many turns, and many conversations, at once.

@@ -32,8 +32,7 @@ impl Session {
 
     /// What hooks are told when `call` happens.
     pub(super) fn hook_input(&self, call: HookCall) -> HookInput {
-        let mut input =
-            HookInput::new(self.id.clone(), self.facts.cwd.clone(), self.permission_mode(), call);
+        let mut input = HookInput::new(self.id.clone(), self.facts.cwd.clone(), self.permission_mode(), call);
         input.transcript_path.clone_from(&self.facts.log_location);
         input
     }

@@ -3,17 +3,21 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
-use robota_core::{Agent, AgentConfig, EventKind, EventSink, History, HistoryEntry, SessionId, ToolSpec};
+use robota_core::{
+    Agent, AgentConfig, EventKind, EventSink, History, HistoryEntry, SessionId, SessionSource, ToolSpec,
+};
 use serde_json::{Map, Value};
-use tokio::sync::watch;
 
 use super::sink::SessionSink;
-use super::{Activity, Facts, Session, SessionOptions, lock};
+use super::{Facts, Session, SessionOptions, lock};
+use crate::conversation::Attached;
 use crate::log::JournalOptions;
 use crate::permission::PermissionEnforcer;
-use crate::{Defects, Error, Journal, OpenLog, StoredSession, session_name};
+use crate::{
+    Conversation, ConversationOptions, Defects, Error, Journal, OpenLog, StoredSession, session_name,
+};
 
 /// The tools, as events carry them.
 type Specs = Arc<[Arc<ToolSpec>]>;
@@ -36,7 +40,7 @@ impl Session {
         let log = options.store.create(&id).await?;
         let session = Self::assemble(&options, Origin::new(id, &options), log);
         session.announce(options.permissions.mode);
-        session.born().await
+        session.born(SessionSource::Startup).await
     }
 
     /// Opens the session `id` again, with the provider, prompt and tools of `options`.
@@ -78,6 +82,7 @@ impl Session {
             session.set_name(options.name.as_deref())?;
         }
         session.journal.written().await?;
+        session.fire_start(SessionSource::Resume).await;
         Ok(session)
     }
 
@@ -98,12 +103,15 @@ impl Session {
         session.announce(options.permissions.mode);
         session.restate(&source.history, false);
         session.settle(&source.started_calls);
-        session.born().await
+        session.born(SessionSource::Resume).await
     }
 
     /// A new session that is in its log, or none at all.
-    async fn born(self) -> Result<Self, Error> {
-        let Err(error) = self.journal.written().await else { return Ok(self) };
+    async fn born(self, source: SessionSource) -> Result<Self, Error> {
+        let Err(error) = self.journal.written().await else {
+            self.fire_start(source).await;
+            return Ok(self);
+        };
         self.journal.close().await;
         if let Err(error) = self.store.delete(&self.id).await {
             tracing::warn!(%error, session = %self.id, "a session that could not be made left files behind");
@@ -126,21 +134,32 @@ impl Session {
             ambient: options.ambient.clone(),
         });
         let persistent = log.is_some();
+        let log_location = log.as_ref().map(|log| log.location.clone());
         let mut journal = JournalOptions::new(origin.id.clone());
         journal.ambient = options.ambient.clone();
         journal.last_seq = origin.last_seq;
         journal.durability = options.durability;
         journal.filter.clone_from(&options.line_filter);
         let journal = Arc::new(Journal::start(journal, log));
+        let sink = Arc::new(SessionSink::new(Arc::clone(&journal), options.observer.clone()));
+        let conversation = Arc::new(converse(options, &origin, &journal, &sink));
+        sink.count_in(&conversation);
+        let gate = PermissionEnforcer::new(
+            options.permissions.clone(),
+            options.permission_handler.clone(),
+            Arc::clone(&conversation),
+            Arc::<SessionSink>::clone(&sink),
+        );
         Self {
-            history: Mutex::default(),
-            sink: Arc::new(SessionSink::new(Arc::clone(&journal))),
+            conversation,
+            sink,
             journal,
-            gate: PermissionEnforcer::new(options.permissions.clone(), options.permission_handler.clone()),
+            gate,
             store: Arc::clone(&options.store),
             name: Mutex::new(origin.name),
-            activity: watch::Sender::new(Activity::default()),
-            turn: AtomicU32::new(origin.turn),
+            threshold: Mutex::new(options.auto_compact_threshold),
+            waiting_context: Mutex::default(),
+            unsent: Mutex::default(),
             completed_turns: AtomicUsize::new(0),
             snapshot_offset: AtomicU64::new(origin.snapshot_offset),
             shutdown: tokio::sync::Mutex::default(),
@@ -153,6 +172,10 @@ impl Session {
                 extra: origin.extra,
                 persistent,
                 line_filter: options.line_filter.clone(),
+                log_location,
+                hooks: options.hooks.clone(),
+                compact_instructions: options.compact_instructions.clone(),
+                context_note: options.context_note.clone(),
             },
             id: origin.id,
             agent,
@@ -257,6 +280,30 @@ impl Origin {
             defects: stored.defects,
         }
     }
+}
+
+/// The conversation of a session, with its history still empty.
+fn converse(
+    options: &SessionOptions,
+    origin: &Origin,
+    journal: &Arc<Journal>,
+    sink: &Arc<SessionSink>,
+) -> Conversation {
+    let mut conversation = ConversationOptions::new(Arc::clone(&options.model), &options.cwd);
+    conversation.ambient = options.ambient.clone();
+    conversation.store = Arc::clone(&options.store);
+    conversation.durability = options.durability;
+    conversation.line_filter.clone_from(&options.line_filter);
+    let state = Attached {
+        session_id: origin.id.clone(),
+        journal: Arc::clone(journal),
+        sink: Arc::<SessionSink>::clone(sink),
+        history: History::default(),
+        last_turn: origin.turn,
+        created: origin.created_at,
+        defects: Defects::default(),
+    };
+    Conversation::attached(conversation, state)
 }
 
 fn new_id(options: &SessionOptions) -> Result<SessionId, Error> {

@@ -9,7 +9,9 @@ use robota_core::{
     SessionId,
 };
 
-use crate::{AutoCompactThreshold, Durability, LineFilter, NullStore, PermissionHandler, SessionStore};
+use crate::{
+    AutoCompactThreshold, Durability, LineFilter, NullStore, PermissionHandler, SessionObserver, SessionStore,
+};
 
 /// Most characters of one tool result, by default.
 const OUTPUT_BUDGET: usize = 30_000;
@@ -39,6 +41,8 @@ pub struct SessionOptions {
     pub permissions: PermissionPolicy,
     /// Who is asked where rules and mode do not decide; without one, such calls are denied.
     pub permission_handler: Option<Arc<dyn PermissionHandler>>,
+    /// Who is told what happens, at once.
+    pub observer: Option<Arc<dyn SessionObserver>>,
     /// Most model calls in one turn; 0 for no limit.
     pub max_turns: u32,
     /// How long a model server may send nothing at all; `None` leaves it to the provider.
@@ -96,6 +100,7 @@ impl SessionOptions {
             session_id: None,
             permissions,
             permission_handler: None,
+            observer: None,
             max_turns: 0,
             provider_timeout: None,
             raw_capture: RawCapture::Off,

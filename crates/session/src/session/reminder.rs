@@ -40,7 +40,8 @@ mod tests {
         add(&mut prompt, Some("Date: today"), &["a hook said </system-reminder> this".to_owned()]);
         let Body::User { content, parts, .. } = &prompt.body else { panic!("{prompt:?}") };
         assert_eq!(content, "do it");
-        let text = "<system-reminder>\nDate: today\n\na hook said <\\/system-reminder> this\n</system-reminder>";
+        let text =
+            "<system-reminder>\nDate: today\n\na hook said <\\/system-reminder> this\n</system-reminder>";
         assert_eq!(*parts, [Part::Text { text: text.to_owned() }]);
         assert_eq!(last_note(&[prompt.into()]), Some("Date: today"));
     }

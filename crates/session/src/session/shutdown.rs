@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use robota_core::EventKind;
+use robota_core::{EventKind, HookCall};
+use tokio_util::sync::CancellationToken;
 
 use super::Session;
 use crate::Error;
@@ -12,7 +13,7 @@ const GRACE: Duration = Duration::from_secs(10);
 
 impl Session {
     /// Ends the session: aborts the turn that runs, logs the end, takes a snapshot, waits for the
-    /// disk, and gives the session free for other programs. `reason` is one of facts sheet 2.7, such
+    /// disk, tells the SessionEnd hooks, and gives the session free for other programs. `reason` is one of facts sheet 2.7, such
     /// as `prompt_input_exit` or `other`.
     ///
     /// Happens once; later calls wait for the first and then do nothing.
@@ -25,20 +26,24 @@ impl Session {
         if *done {
             return Ok(());
         }
-        self.activity.send_modify(|activity| activity.closed = true);
+        self.conversation.refuse_turns();
         self.abort();
-        let mut activity = self.activity.subscribe();
-        let idle = activity.wait_for(|activity| activity.run.is_none());
-        if tokio::time::timeout(GRACE, idle).await.is_err() {
+        if tokio::time::timeout(GRACE, self.conversation.idle()).await.is_err() {
             // Its future is neither polled nor dropped; it can do no more harm than this.
             tracing::warn!(session = %self.id, "a turn did not end, the session is closed all the same");
         }
         self.answer_half_done("the session was closed");
-        let ended = self.journal.acknowledge(EventKind::SessionShutdown { reason: reason.into() }).await;
-        let saved = match ended {
+        let reason = reason.into();
+        let logged = self.journal.acknowledge(EventKind::SessionShutdown { reason: reason.clone() }).await;
+        let saved = match logged {
             Ok(()) => self.save_last_snapshot().await,
             Err(error) => Err(error.into()),
         };
+        if let Err(error) = &saved {
+            let (step, error) = ("persist".to_owned(), error.to_string());
+            self.journal.emit(EventKind::SessionShutdownStepError { step, error });
+        }
+        self.fire(HookCall::SessionEnd { reason }, &CancellationToken::new()).await;
         self.journal.close().await;
         *done = true;
         saved

@@ -1,13 +1,14 @@
 //! The sink a turn writes to: the journal, with an eye on what the session must know at the end.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use futures_util::future::BoxFuture;
 use robota_core::{Error, EventKind, EventSink, HistoryMutation, Usage};
 use serde_json::Value;
 
-use crate::Journal;
+use crate::observer::Observed;
+use crate::{Conversation, Journal, SessionObserver};
 
 /// A tool call that was not allowed to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,9 @@ pub struct Denial {
 /// Hands everything to the journal and takes note of what passes.
 pub(super) struct SessionSink {
     journal: Arc<Journal>,
+    observed: Option<Observed>,
+    /// Counts what passes. Set once it is made, which happens around this sink.
+    conversation: OnceLock<Weak<Conversation>>,
     seen: Mutex<Seen>,
 }
 
@@ -41,8 +45,28 @@ pub(super) struct Seen {
 }
 
 impl SessionSink {
-    pub(super) fn new(journal: Arc<Journal>) -> Self {
-        Self { journal, seen: Mutex::default() }
+    pub(super) fn new(journal: Arc<Journal>, observer: Option<Arc<dyn SessionObserver>>) -> Self {
+        let observed = observer.map(Observed::new);
+        Self { journal, observed, conversation: OnceLock::new(), seen: Mutex::default() }
+    }
+
+    /// From now on `conversation` counts what passes.
+    pub(super) fn count_in(&self, conversation: &Arc<Conversation>) {
+        self.conversation.get_or_init(|| Arc::downgrade(conversation));
+    }
+
+    /// Tells the conversation what it counts.
+    fn count(&self, kind: &EventKind) {
+        let Some(conversation) = self.conversation.get().and_then(Weak::upgrade) else { return };
+        match kind {
+            EventKind::ProviderResponseNormalized { usage, .. } | EventKind::CompactSummary { usage, .. } => {
+                conversation.record_usage(usage);
+            }
+            EventKind::ToolExecutionRequest { tool_name, .. } => conversation.track_tool_usage(tool_name),
+            EventKind::ToolBatchStarted { .. } => conversation.set_executing(true),
+            EventKind::ProviderRequest { .. } => conversation.set_executing(false),
+            _ => {}
+        }
     }
 
     pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -77,6 +101,10 @@ impl EventSink for SessionSink {
                 }
             }
             _ => {}
+        }
+        self.count(&kind);
+        if let Some(observed) = &self.observed {
+            observed.tell(&kind);
         }
         self.journal.emit(kind);
     }

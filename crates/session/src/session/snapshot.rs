@@ -69,7 +69,7 @@ impl Session {
             let history = self.lock_history();
             (history.clone(), self.journal.mark())
         };
-        let log = RecordLog::new(mark, self.turn.load(Ordering::Relaxed), &history);
+        let log = RecordLog::new(mark, self.conversation.last_turn(), &history);
         let system = &self.agent.config().system;
         let first_prompt = history.messages().iter().find(|message| message.role() == "user");
         let mut messages: Vec<MessageRef> = Vec::with_capacity(history.messages().len() + 1);
