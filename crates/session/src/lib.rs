@@ -24,7 +24,10 @@ mod session_name;
 mod store;
 mod terminal;
 
-pub use compaction::{AutoCompactThreshold, InvalidThreshold};
+pub use compaction::{
+    AutoCompactThreshold, CompactionError, CompactionHooks, CompactionOutcome, CompactionRequest, Compactor,
+    InvalidThreshold, Shortfall,
+};
 pub use error::{Error, ErrorKind, LockOwner};
 pub use log::{
     Defect, DefectKind, Defects, Durability, Journal, JournalOptions, LineFilter, LogFold, LogItem, LogMark,

@@ -4,7 +4,11 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::{Body, Message, MessageRef};
+use crate::{Body, Message, MessageRef, Timestamp};
+
+/// Stands where a user must have spoken first: some APIs refuse a conversation that the model begins, as
+/// it does after a compaction. The same in every request, so that prefixes stay byte-identical.
+const OPENING: &str = "[The beginning of this conversation is not included.]";
 
 /// What a model is told of a call whose result was never recorded.
 const NO_RESULT: &str = "No result was recorded for this call. It may or may not have run.";
@@ -13,15 +17,23 @@ const NO_RESULT: &str = "No result was recorded for this call. It may or may not
 ///
 /// A valid history passes unchanged, so that earlier parts of a request stay byte-identical. What a
 /// crash or a foreign import left unpaired is repaired: missing results are filled in, stray and
-/// repeated ones left out, empty answers dropped. The history itself is not touched.
+/// repeated ones left out, empty answers dropped. Before an answer to nobody stands a fixed message in the
+/// user's place, for the APIs that let nobody else begin. The history itself is not touched.
 #[must_use]
 pub fn sendable(history: &[MessageRef]) -> Vec<MessageRef> {
-    let mut messages = Vec::with_capacity(history.len() + 1);
+    let mut messages = Vec::with_capacity(history.len() + 2);
     let mut rest = history;
+    let mut opened = false;
     while let Some((message, after)) = rest.split_first() {
         rest = after;
         if message.answers().is_some() || is_empty_answer(message) {
             continue;
+        }
+        if !opened && matches!(message.body, Body::User { .. } | Body::Assistant { .. }) {
+            opened = true;
+            if matches!(message.body, Body::Assistant { .. }) {
+                messages.push(Message::user("opening", Timestamp::default(), OPENING).into());
+            }
         }
         messages.push(message.clone());
         if !message.tool_calls().is_empty() {
@@ -134,7 +146,53 @@ mod tests {
         assert_eq!(sent[2].text(), NO_RESULT);
     }
 
+    fn system(id: &str) -> MessageRef {
+        Message::system(id, Timestamp::default(), "note").into()
+    }
+
+    fn summary(id: &str) -> MessageRef {
+        Message::assistant(id, Timestamp::default(), "[Context Summary]\nWe met.").into()
+    }
+
+    #[test]
+    fn where_the_model_begins_a_fixed_message_of_the_user_stands_before_it() {
+        let history = [system("s"), summary("a"), user("u")];
+        let sent = sendable(&history);
+        assert_eq!(ids(&sent), ["s", "opening", "a", "u"]);
+        assert_eq!((sent[1].role(), sent[1].text()), ("user", OPENING));
+        assert_eq!(sendable(&history[..2]), sent[..3]);
+        let spoken = [system("s"), user("u"), summary("a")];
+        assert_eq!(sendable(&spoken), spoken);
+    }
+
     proptest! {
+        #[test]
+        fn a_longer_history_repeats_what_was_sent_and_the_user_speaks_first(
+            shape in prop::collection::vec(0u8..5, 0..12)
+        ) {
+            let pieces = shape.iter().enumerate().map(|(at, kind)| match kind {
+                0 => vec![user(&format!("u{at}"))],
+                1 => vec![summary(&format!("a{at}"))],
+                2 => vec![system(&format!("s{at}"))],
+                3 => vec![caller(&format!("e{at}"), &[])],
+                _ => {
+                    let call = format!("c{at}");
+                    vec![caller(&format!("t{at}"), &[&call]), result(&format!("r{at}"), &call)]
+                }
+            });
+            let mut history = Vec::new();
+            let mut before: Vec<MessageRef> = Vec::new();
+            for piece in pieces {
+                history.extend(piece);
+                let sent = sendable(&history);
+                let spoken = sent.iter().find(|message| message.role() != "system");
+                prop_assert!(spoken.is_none_or(|message| message.role() == "user"));
+                prop_assert_eq!(sent.get(..before.len()), Some(&before[..]));
+                prop_assert_eq!(&sendable(&sent), &sent);
+                before = sent;
+            }
+        }
+
         #[test]
         fn whatever_the_history_every_call_is_paired(shape in prop::collection::vec((0u8..4, 0u8..4), 0..30)) {
             let history: Vec<MessageRef> = shape
