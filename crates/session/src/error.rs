@@ -31,6 +31,8 @@ pub enum ErrorKind {
     /// The history was not compacted: there is nothing to compact, a hook or an abort stopped it, or the
     /// model wrote no summary.
     Compaction,
+    /// What was given to be kept is empty, or has no valid time.
+    InvalidInput,
     /// The log, a snapshot or a folder could not be read or written.
     Storage,
     /// The turn failed in the engine: provider, tool or configuration.
@@ -48,8 +50,8 @@ impl ErrorKind {
             Self::NotFound => "SESSION_NOT_FOUND",
             Self::Exists => "SESSION_EXISTS",
             Self::Ambiguous => "SESSION_AMBIGUOUS",
-            Self::InvalidId | Self::InvalidName => "VALIDATION_ERROR",
             Self::Compaction => "COMPACTION_ERROR",
+            Self::InvalidId | Self::InvalidName | Self::InvalidInput => "VALIDATION_ERROR",
             Self::Storage => "STORAGE_ERROR",
             Self::Engine(kind) => kind.code(),
         }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use robota_core::{CompactTrigger, EventSink, HookCall, Pressure, TurnEnd};
+use robota_core::{EventSink, HookCall, Pressure, TurnEnd};
 use tokio_util::sync::CancellationToken;
 
 use super::{Prompt, Session, lock};

@@ -1,6 +1,6 @@
 //! Where the lifecycle of a session meets its hooks (seed `000`, Hook Lifecycle).
 
-use robota_core::{EventKind, HookCall, HookInput, HookOutcome, SessionSource};
+use robota_core::{EventKind, EventSink, HookCall, HookInput, HookOutcome, SessionSource};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
@@ -20,7 +20,7 @@ impl Session {
             () = cancel.cancelled() => HookOutcome::default(),
         };
         if !outcome.is_empty() {
-            self.journal().emit(EventKind::Hook {
+            self.journal.emit(EventKind::Hook {
                 hook_event_name,
                 blocked: outcome.block.clone(),
                 additional_context: outcome.additional_context.clone(),

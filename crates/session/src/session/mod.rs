@@ -1,7 +1,7 @@
 //! The session: one conversation with its log, its permissions and its one run at a time.
 
 mod compact;
-mod half_done;
+pub(crate) mod half_done;
 mod hooks;
 mod open;
 mod options;
@@ -352,10 +352,6 @@ impl Session {
     fn user_message(&self, text: String) -> Message {
         let ambient = self.ambient();
         Message::user(ambient.next_id(), ambient.now(), text)
-    }
-
-    fn journal(&self) -> &Journal {
-        &self.journal
     }
 
     fn ambient(&self) -> &Ambient {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use robota_core::{EventKind, HookCall};
+use robota_core::{EventKind, EventSink, HookCall};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;

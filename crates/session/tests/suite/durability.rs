@@ -137,7 +137,7 @@ async fn complete_is_streamed_only_after_the_fsync() {
     while let Some(event) = streamed.try_recv() {
         seen.push((*event).clone());
     }
-    assert_eq!(names(&seen).last().unwrap(), "context");
+    assert_eq!(names(&seen).last().unwrap(), "assistant");
     assert!(!running.is_finished());
     // What happens meanwhile keeps its place behind.
     let note = HistoryEntry::event("n".into(), Timestamp::default(), "note", json!("meanwhile"));
