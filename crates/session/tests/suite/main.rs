@@ -8,6 +8,7 @@ mod durability;
 mod half_done;
 #[cfg(unix)]
 mod hostile;
+mod lifecycle;
 mod listing;
 mod permission;
 mod replay;
