@@ -321,7 +321,7 @@ async fn a_session_compacts_when_it_is_told_to() {
 
 #[tokio::test]
 async fn a_session_compacts_by_itself_before_a_prompt_and_while_it_works() {
-    let long = "many words ".repeat(1_500);
+    let long = "many words ".repeat(1_700);
     let call = |call: &str| Reply::new().tool_call(call, "Read", json!({}));
     let script = Script::new()
         .reply(Reply::new().text(long).without_usage())
@@ -330,7 +330,7 @@ async fn a_session_compacts_by_itself_before_a_prompt_and_while_it_works() {
         .reply(call("c2").without_usage())
         .reply("Second summary.")
         .reply("Done.");
-    let text = "a line of the file ".repeat(400);
+    let text = "a line of the file ".repeat(500);
     let (tool, _) = TestTool::serial("Read", move |_| {
         let text = text.clone();
         Box::pin(async move { Ok(ToolOutcome::success(text)) })
@@ -356,8 +356,8 @@ async fn a_session_compacts_by_itself_before_a_prompt_and_while_it_works() {
 
 #[tokio::test]
 async fn a_threshold_that_is_switched_off_stays_off() {
-    let long = "many words ".repeat(1_500);
-    let mut scene = Scene::new(Script::new().reply(long).reply("Done."));
+    let long = "many words ".repeat(1_700);
+    let mut scene = Scene::new(Script::new().reply(Reply::new().text(long).without_usage()).reply("Done."));
     scene.options.context_window = 6_000;
     let session = Session::create(scene.options()).await.unwrap();
     assert_eq!(session.auto_compact_threshold().unwrap().share(), 0.835);
