@@ -28,6 +28,8 @@ pub enum ErrorKind {
     InvalidId,
     /// The text is no name for a session.
     InvalidName,
+    /// What was given to be kept is empty, or has no valid time.
+    InvalidInput,
     /// The log, a snapshot or a folder could not be read or written.
     Storage,
     /// The turn failed in the engine: provider, tool or configuration.
@@ -45,7 +47,7 @@ impl ErrorKind {
             Self::NotFound => "SESSION_NOT_FOUND",
             Self::Exists => "SESSION_EXISTS",
             Self::Ambiguous => "SESSION_AMBIGUOUS",
-            Self::InvalidId | Self::InvalidName => "VALIDATION_ERROR",
+            Self::InvalidId | Self::InvalidName | Self::InvalidInput => "VALIDATION_ERROR",
             Self::Storage => "STORAGE_ERROR",
             Self::Engine(kind) => kind.code(),
         }

@@ -8,10 +8,14 @@
 //! Sessions are kept in a [`SessionStore`]: [`FileStore`] for files beside a project, [`NullStore`]
 //! for none. Snapshots and listings of a store are caches of the logs.
 //!
+//! A [`Conversation`] is the state of a session without the model: history, turns, approvals, tokens,
+//! and their export.
+//!
 //! The [`Journal`] is the one sink of all events; [`LogReader`] and [`LogFold`] read what it wrote,
 //! in whatever state a crash has left it.
 
 mod compaction;
+mod conversation;
 mod error;
 mod files;
 mod log;
@@ -23,6 +27,12 @@ mod session_name;
 mod store;
 
 pub use compaction::{AutoCompactThreshold, InvalidThreshold};
+pub use conversation::{
+    ApprovalReceiver, Approvals, Conversation, ConversationEntry, ConversationExport, ConversationHistory,
+    ConversationMetadata, ConversationOptions, CurrentTurn, ExecutionState, ExportMetadata, FinishedTurn,
+    ImportError, InitializeMode, RateLimits, RecordedError, ReturnReason, ReturnedInput, ReviewDecision,
+    Speaker, StateExport, TokenInfo,
+};
 pub use error::{Error, ErrorKind, LockOwner};
 pub use log::{
     Defect, DefectKind, Defects, Durability, Journal, JournalOptions, LineFilter, LogFold, LogItem, LogMark,

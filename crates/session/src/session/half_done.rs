@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Answers the calls at the end of `history` that have no result, and returns the mutations.
 ///
 /// `started` are the ids of the calls that began; `cause` says what cut them off.
-pub(super) fn answer(
+pub(crate) fn answer(
     history: &mut History,
     started: &BTreeSet<String>,
     cause: &str,

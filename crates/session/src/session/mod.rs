@@ -1,6 +1,6 @@
 //! The session: one conversation with its log, its permissions and its one run at a time.
 
-mod half_done;
+pub(crate) mod half_done;
 mod open;
 mod options;
 mod run;

@@ -1,0 +1,79 @@
+//! What the conversation has cost so far, and what the provider still allows.
+
+use robota_core::Usage;
+use serde::{Deserialize, Serialize};
+
+/// Tokens of a conversation (facts sheet 12.1, `TokenUsageInfo`). Counts stop at their largest value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct TokenInfo {
+    /// Uncached input tokens.
+    pub input_tokens: u64,
+    /// Output tokens, thinking included.
+    pub output_tokens: u64,
+    /// All tokens, those told without a breakdown too.
+    pub total_tokens: u64,
+    /// Input tokens written to the prompt cache.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_creation_input_tokens: u64,
+    /// Input tokens read from the prompt cache.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_read_input_tokens: u64,
+}
+
+impl TokenInfo {
+    /// Adds tokens of which no more is known, and returns how many they are.
+    pub(super) fn add_total(&mut self, tokens: u64) -> u64 {
+        self.total_tokens = self.total_tokens.saturating_add(tokens);
+        tokens
+    }
+
+    /// Adds the tokens of a model call, and returns how many they are.
+    pub(super) fn add_usage(&mut self, usage: &Usage) -> u64 {
+        let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens } = *usage;
+        let add = |count: &mut u64, tokens: u64| *count = count.saturating_add(tokens);
+        add(&mut self.input_tokens, input_tokens);
+        add(&mut self.output_tokens, output_tokens);
+        add(&mut self.cache_read_input_tokens, cache_read_tokens);
+        add(&mut self.cache_creation_input_tokens, cache_write_tokens);
+        let total = input_tokens.saturating_add(output_tokens).saturating_add(cache_read_tokens);
+        self.add_total(total.saturating_add(cache_write_tokens))
+    }
+}
+
+/// What the provider last said about its limits (facts sheet 12.1). What it did not say is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(clippy::exhaustive_structs, reason = "plain data of the export format")]
+pub struct RateLimits {
+    /// Requests allowed in the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_requests: Option<u64>,
+    /// Tokens allowed in the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_tokens: Option<u64>,
+    /// Requests left in the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remaining_requests: Option<u64>,
+    /// Tokens left in the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remaining_tokens: Option<u64>,
+    /// When requests are counted anew, in the provider's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reset_requests: Option<String>,
+    /// When tokens are counted anew, in the provider's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reset_tokens: Option<String>,
+}
+
+/// Tokens and limits, `None` until something was told of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ledger {
+    pub(super) tokens: Option<TokenInfo>,
+    pub(super) limits: Option<RateLimits>,
+}
+
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
