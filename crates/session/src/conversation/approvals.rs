@@ -1,12 +1,12 @@
 //! What was approved until the session ends.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use robota_core::Rule;
 
 use super::entry::invalid;
-use super::lock;
+use super::{Conversation, lock};
 use crate::Error;
 
 /// The commands approved for a session, shared between its conversation and whoever decides about tool
@@ -62,5 +62,42 @@ impl Approvals {
     /// Takes all approvals back.
     pub fn clear(&self) {
         lock(&self.by_text).clear();
+    }
+}
+
+impl Conversation {
+    /// What was approved until the session ends, to be shared with whoever decides about tool calls.
+    #[must_use]
+    pub fn approvals(&self) -> &Arc<Approvals> {
+        &self.approvals
+    }
+
+    /// Approves `command` until the session ends. See [`Approvals`] for what that covers.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it is empty.
+    pub fn add_approved_command(&self, command: &str) -> Result<(), Error> {
+        self.approvals.add(command)?;
+        self.touch();
+        Ok(())
+    }
+
+    /// Whether exactly `command` was approved.
+    #[must_use]
+    pub fn is_command_approved(&self, command: &str) -> bool {
+        self.approvals.contains(command)
+    }
+
+    /// The approved commands, in alphabetical order.
+    #[must_use]
+    pub fn approved_commands(&self) -> Vec<String> {
+        self.approvals.commands()
+    }
+
+    /// Takes all approvals back.
+    pub fn clear_approved_commands(&self) {
+        self.approvals.clear();
+        self.touch();
     }
 }

@@ -43,7 +43,8 @@ impl Conversation {
     ///
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the text is empty or the time is none, and
     /// [`Closed`](crate::ErrorKind::Closed): nothing is added then.
-    /// [`Storage`](crate::ErrorKind::Storage) when the log cannot be written.
+    /// [`Storage`](crate::ErrorKind::Storage) when the log cannot be written: nothing is added once that is
+    /// known, and only what was waiting for the log at that moment stands in memory alone.
     pub async fn add_to_history(&self, entry: ConversationEntry) -> Result<(), Error> {
         let message = entry.into_message(|| self.options.ambient.next_id())?;
         self.record_message(message)?;

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use robota_core::Timestamp;
 use serde_json::Value;
 
+use super::{Conversation, lock};
+
 /// How many errors are remembered.
 const REMEMBERED: usize = 100;
 
@@ -18,6 +20,32 @@ pub struct RecordedError {
     pub message: String,
     /// What was going on.
     pub context: Option<Value>,
+}
+
+impl Conversation {
+    /// Remembers an error, and what was going on. The last 100 are kept; they are not exported.
+    pub fn add_error(&self, message: impl Into<String>, context: Option<Value>) {
+        let now = self.touch();
+        lock(&self.incidents).add_error(now, message.into(), context);
+    }
+
+    /// The remembered errors, oldest first.
+    #[must_use]
+    pub fn errors(&self) -> Vec<RecordedError> {
+        lock(&self.incidents).errors()
+    }
+
+    /// Counts a call of the tool `name`.
+    pub fn track_tool_usage(&self, name: &str) {
+        lock(&self.incidents).count_tool(name);
+        self.touch();
+    }
+
+    /// How often which tool was called. Not exported.
+    #[must_use]
+    pub fn tool_usage(&self) -> BTreeMap<String, u64> {
+        lock(&self.incidents).tool_usage.clone()
+    }
 }
 
 /// The errors, and how often which tool was used.

@@ -269,3 +269,72 @@ async fn leave(recorder: Option<Recorder>, reason: &str) -> Result<(), Error> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use futures_util::FutureExt;
+    use futures_util::future::{self, BoxFuture};
+    use robota_core::{Message, Timestamp};
+
+    use super::*;
+    use crate::log::JournalOptions;
+    use crate::{ConversationEntry, Defects, ErrorKind, Journal, LogWriter, OpenLog, Speaker};
+
+    struct FullDisk;
+
+    impl LogWriter for FullDisk {
+        fn append<'a>(&'a mut self, _: &'a [u8]) -> BoxFuture<'a, io::Result<()>> {
+            future::ready(Err(io::ErrorKind::StorageFull.into())).boxed()
+        }
+
+        fn sync(&mut self) -> BoxFuture<'_, io::Result<()>> {
+            future::ready(Ok(())).boxed()
+        }
+    }
+
+    fn on_a_full_disk() -> Conversation {
+        let session_id: SessionId = "s".parse().unwrap();
+        let log = OpenLog::new(Box::new(FullDisk), 0, "/full/s.jsonl");
+        let journal = Arc::new(Journal::start(JournalOptions::new(session_id.clone()), Some(log)));
+        let options = ConversationOptions::new("m", "/work");
+        Conversation::attached(
+            options,
+            Attached {
+                session_id,
+                sink: Arc::<Journal>::clone(&journal),
+                journal,
+                history: History::default(),
+                last_turn: 3,
+                created: Timestamp::default(),
+                defects: Defects::default(),
+            },
+        )
+    }
+
+    #[tokio::test]
+    async fn a_log_that_takes_nothing_more_is_an_error_of_every_change() {
+        let conversation = on_a_full_disk();
+        let entry = ConversationEntry { timestamp_ms: 0, text: "one".into(), speaker: Speaker::User };
+        let error = conversation.add_to_history(entry.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Storage);
+        assert!(error.to_string().contains("/full/s.jsonl") && error.hint().is_some(), "{error}");
+        let message = Message::user("m", Timestamp::default(), "two");
+        for refused in [
+            conversation.add_to_history(entry).await,
+            conversation.record_message(message),
+            conversation.clear_history(),
+            conversation.start_turn().map(drop),
+            conversation.compact().await.map(drop),
+        ] {
+            assert_eq!(refused.unwrap_err().kind(), ErrorKind::Storage);
+        }
+        assert_eq!(conversation.message_count(), 1);
+        assert_eq!(conversation.last_turn(), 3);
+        // It says so at the end too, and is closed all the same.
+        assert_eq!(conversation.shutdown().await.unwrap_err().kind(), ErrorKind::Storage);
+        assert_eq!(conversation.clear_history().unwrap_err().kind(), ErrorKind::Closed);
+        conversation.shutdown().await.unwrap();
+    }
+}

@@ -22,14 +22,12 @@ mod tokens;
 mod trim;
 mod turn;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use robota_core::{EventKind, EventSink, History, SessionId, Timestamp, Usage};
-use serde_json::Value;
+use robota_core::{EventKind, EventSink, History, SessionId, Timestamp};
 use tokio::sync::Notify;
 
 pub use active_turn::{CurrentTurn, FinishedTurn};
@@ -200,97 +198,6 @@ impl Conversation {
     #[must_use]
     pub fn defects(&self) -> &Defects {
         &self.defects
-    }
-
-    /// Counts tokens of which no more is known, for the conversation and for the active turn.
-    pub fn add_token_usage(&self, tokens: u64) {
-        lock(&self.ledger).tokens.get_or_insert_default().add_total(tokens);
-        self.add_turn_tokens(tokens);
-        self.touch();
-    }
-
-    /// Counts the tokens of a model call, for the conversation and for the active turn.
-    pub fn record_usage(&self, usage: &Usage) {
-        let tokens = lock(&self.ledger).tokens.get_or_insert_default().add_usage(usage);
-        self.add_turn_tokens(tokens);
-        self.touch();
-    }
-
-    /// The tokens counted so far; `None` when none ever were.
-    #[must_use]
-    pub fn token_info(&self) -> Option<TokenInfo> {
-        lock(&self.ledger).tokens
-    }
-
-    /// Notes what the provider last said about its limits.
-    pub fn set_rate_limits(&self, limits: RateLimits) {
-        lock(&self.ledger).limits = Some(limits);
-        self.touch();
-    }
-
-    /// What the provider last said about its limits.
-    #[must_use]
-    pub fn rate_limits(&self) -> Option<RateLimits> {
-        lock(&self.ledger).limits.clone()
-    }
-
-    /// What was approved until the session ends, to be shared with whoever decides about tool calls.
-    #[must_use]
-    pub fn approvals(&self) -> &Arc<Approvals> {
-        &self.approvals
-    }
-
-    /// Approves `command` until the session ends. See [`Approvals`] for what that covers.
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it is empty.
-    pub fn add_approved_command(&self, command: &str) -> Result<(), Error> {
-        self.approvals.add(command)?;
-        self.touch();
-        Ok(())
-    }
-
-    /// Whether exactly `command` was approved.
-    #[must_use]
-    pub fn is_command_approved(&self, command: &str) -> bool {
-        self.approvals.contains(command)
-    }
-
-    /// The approved commands, in alphabetical order.
-    #[must_use]
-    pub fn approved_commands(&self) -> Vec<String> {
-        self.approvals.commands()
-    }
-
-    /// Takes all approvals back.
-    pub fn clear_approved_commands(&self) {
-        self.approvals.clear();
-        self.touch();
-    }
-
-    /// Remembers an error, and what was going on. The last 100 are kept; they are not exported.
-    pub fn add_error(&self, message: impl Into<String>, context: Option<Value>) {
-        let now = self.touch();
-        lock(&self.incidents).add_error(now, message.into(), context);
-    }
-
-    /// The remembered errors, oldest first.
-    #[must_use]
-    pub fn errors(&self) -> Vec<RecordedError> {
-        lock(&self.incidents).errors()
-    }
-
-    /// Counts a call of the tool `name`.
-    pub fn track_tool_usage(&self, name: &str) {
-        lock(&self.incidents).count_tool(name);
-        self.touch();
-    }
-
-    /// How often which tool was called. Not exported.
-    #[must_use]
-    pub fn tool_usage(&self) -> BTreeMap<String, u64> {
-        lock(&self.incidents).tool_usage.clone()
     }
 
     /// Notes that something was done, and returns when.

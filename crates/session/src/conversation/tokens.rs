@@ -3,6 +3,8 @@
 use robota_core::Usage;
 use serde::{Deserialize, Serialize};
 
+use super::{Conversation, lock};
+
 /// Tokens of a conversation (facts sheet 12.1, `TokenUsageInfo`). Counts stop at their largest value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -20,6 +22,40 @@ pub struct TokenInfo {
     /// Input tokens read from the prompt cache.
     #[serde(skip_serializing_if = "is_zero")]
     pub cache_read_input_tokens: u64,
+}
+
+impl Conversation {
+    /// Counts tokens of which no more is known, for the conversation and for the active turn.
+    pub fn add_token_usage(&self, tokens: u64) {
+        lock(&self.ledger).tokens.get_or_insert_default().add_total(tokens);
+        self.add_turn_tokens(tokens);
+        self.touch();
+    }
+
+    /// Counts the tokens of a model call, for the conversation and for the active turn.
+    pub fn record_usage(&self, usage: &Usage) {
+        let tokens = lock(&self.ledger).tokens.get_or_insert_default().add_usage(usage);
+        self.add_turn_tokens(tokens);
+        self.touch();
+    }
+
+    /// The tokens counted so far; `None` when none ever were.
+    #[must_use]
+    pub fn token_info(&self) -> Option<TokenInfo> {
+        lock(&self.ledger).tokens
+    }
+
+    /// Notes what the provider last said about its limits.
+    pub fn set_rate_limits(&self, limits: RateLimits) {
+        lock(&self.ledger).limits = Some(limits);
+        self.touch();
+    }
+
+    /// What the provider last said about its limits.
+    #[must_use]
+    pub fn rate_limits(&self) -> Option<RateLimits> {
+        lock(&self.ledger).limits.clone()
+    }
 }
 
 impl TokenInfo {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod compaction;
+mod conversation;
 mod crash;
 mod durability;
 mod half_done;
