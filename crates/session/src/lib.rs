@@ -8,6 +8,8 @@
 //! Sessions are kept in a [`SessionStore`]: [`FileStore`] for files beside a project, [`NullStore`]
 //! for none. Snapshots and listings of a store are caches of the logs.
 //!
+//! A [`Compactor`] replaces what was said long ago by a summary, when the context window fills up.
+//!
 //! The [`Journal`] is the one sink of all events; [`LogReader`] and [`LogFold`] read what it wrote,
 //! in whatever state a crash has left it.
 
