@@ -10,6 +10,7 @@
 //!
 //! A [`Conversation`] is the state of a session without the model: history, turns, approvals, tokens,
 //! and their export.
+//! A [`Compactor`] replaces what was said long ago by a summary, when the context window fills up.
 //!
 //! The [`Journal`] is the one sink of all events; [`LogReader`] and [`LogFold`] read what it wrote,
 //! in whatever state a crash has left it.

@@ -100,7 +100,7 @@ impl Compactor<'_> {
                 return Err(CompactionError::Nothing);
             }
             let ambient = &self.agent.config().ambient;
-            let summary = summary_message(&progress.summary, plan.is_amid_work(), ambient);
+            let summary = summary_message(&progress.summary, plan.under_way, ambient);
             let messages = plan.apply(&snapshot.messages, summary);
             match scale.judge(&messages) {
                 None => {

@@ -24,6 +24,8 @@ pub(super) struct Plan {
     pinned: Vec<MessageRef>,
     /// How many messages the summary stands for.
     pub(super) summarized: usize,
+    /// The work on a request goes on behind the summary.
+    pub(super) under_way: bool,
 }
 
 impl Plan {
@@ -47,19 +49,21 @@ impl Plan {
         };
         let (before, _) = messages.split_at_checked(cut)?;
         let systems: Vec<_> = before.iter().filter(|message| is_system(message)).cloned().collect();
-        let pinned: Vec<_> =
+        let finished = is_finished(messages);
+        let mut pinned: Vec<_> =
             before.iter().skip(exchange).filter(|message| is_prompt(message)).cloned().collect();
+        if finished && messages.iter().skip(cut).all(|message| is_system(message)) {
+            // A prompt without the answer it got would be answered again.
+            pinned.clear();
+        }
         let new = |message: &&MessageRef| !is_system(message) && !is_summary(message);
         if before.iter().filter(new).count() <= pinned.len() {
             return None;
         }
         let summarized = cut - systems.len() - pinned.len();
-        Some(Self { cut, systems, pinned: within(pinned, budget.pinned()), summarized })
-    }
-
-    /// True when the work on a request goes on behind the summary.
-    pub(super) fn is_amid_work(&self) -> bool {
-        !self.pinned.is_empty()
+        let under_way = !finished && !pinned.is_empty();
+        let pinned = within(pinned, budget.pinned());
+        Some(Self { cut, systems, pinned, summarized, under_way })
     }
 
     /// The history after the compaction of `messages`, with `summary` at its beginning.
@@ -84,6 +88,12 @@ fn exchange_start(messages: &[MessageRef]) -> usize {
         }
     }
     start.unwrap_or(0)
+}
+
+/// Whether the last prompt has got its answer.
+fn is_finished(messages: &[MessageRef]) -> bool {
+    let last = messages.iter().rfind(|message| !is_system(message));
+    last.is_some_and(|last| last.role() == "assistant" && last.tool_calls().is_empty())
 }
 
 /// The first place from `from` on where the history can be cut with at most `room` bytes behind it: never
@@ -222,6 +232,16 @@ mod tests {
     }
 
     #[test]
+    fn a_prompt_that_was_answered_never_stands_there_without_its_answer() {
+        let messages =
+            [user("u1", 10), caller("a1", &["c1"]), result("r1", "c1", 9_000), assistant("a2", 10)];
+        assert_eq!(after(&messages, u64::MAX).unwrap(), ["*", "u1", "a2"]);
+        assert_eq!(after(&messages, 0).unwrap(), ["*"]);
+        assert!(!plan(&messages, u64::MAX).unwrap().under_way);
+        assert!(plan(&messages[..3], 0).unwrap().under_way);
+    }
+
+    #[test]
     fn the_prompts_themselves_are_cut_only_when_they_do_not_fit() {
         let messages = [user("u1", 40_000), caller("a1", &["c1"]), result("r1", "c1", 20_000)];
         let plan = plan(&messages, u64::MAX).unwrap();
@@ -284,7 +304,8 @@ mod tests {
             let spoken = after.iter().skip(1).find(|message| message.role() != "system");
             prop_assert!(spoken.is_none_or(|message| message.role() == "user"), "after a summary, {spoken:?}");
             let prompt = messages.iter().rfind(|message| is_prompt(message));
-            prop_assert!(prompt.is_none_or(|prompt| after.iter().any(|message| message.id == prompt.id)));
+            let kept = |prompt: &MessageRef| after.iter().any(|message| message.id == prompt.id);
+            prop_assert!(is_finished(&messages) || prompt.is_none_or(kept));
             for system in messages.iter().filter(|message| is_system(message)) {
                 prop_assert!(after.contains(system));
             }
