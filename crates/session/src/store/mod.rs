@@ -1,5 +1,6 @@
 //! Where sessions are kept.
 
+mod decode;
 mod file;
 mod file_log;
 mod find;
@@ -9,8 +10,11 @@ mod load;
 mod lock;
 mod log_head;
 mod null;
+mod read_record;
 mod record;
+mod seal;
 mod stored;
+mod timeline;
 mod vouch;
 
 use futures_util::future::BoxFuture;
