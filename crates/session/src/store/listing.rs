@@ -24,6 +24,13 @@ pub struct Listing {
     pub skipped: Vec<SkippedFile>,
 }
 
+impl Listing {
+    /// Puts the latest first, for implementers of [`SessionStore`](super::SessionStore).
+    pub fn sort(&mut self) {
+        self.sessions.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then_with(|| b.id.cmp(&a.id)));
+    }
+}
+
 /// A file that a listing could not use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -57,7 +64,7 @@ pub(super) fn list(sessions: &Path, logs: &Path) -> io::Result<Listing> {
             Err(skipped) => listing.skipped.push(skipped),
         }
     }
-    listing.sessions.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then_with(|| b.id.cmp(&a.id)));
+    listing.sort();
     Ok(listing)
 }
 
