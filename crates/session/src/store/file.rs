@@ -131,10 +131,10 @@ impl SessionStore for FileStore {
     }
 
     fn vouches_for<'a>(&'a self, head: &'a SessionHead) -> BoxFuture<'a, Result<bool, Error>> {
-        let id = head.id.clone();
+        let head = head.clone();
         self.blocking(move |folders| {
             let Folders { base, sessions, logs, clock } = folders;
-            vouches_for(&id, (base, sessions, logs), clock.now()).map_err(cannot("read", base))
+            vouches_for(&head, (base, sessions, logs), clock.now()).map_err(cannot("read", base))
         })
     }
 
@@ -161,7 +161,7 @@ impl Folders {
             return Err(Error::not_found(id));
         }
         let lock = self.make_and_lock(id)?;
-        let Loaded { mut stored, tail } = self.load(id)?;
+        let Loaded { mut stored, tail, .. } = self.load(id)?;
         let mut file = files::open_append(&path).map_err(cannot("open", &path))?;
         match tail {
             None | Some(Tail::Clean) => {}

@@ -1,5 +1,8 @@
 //! Where sessions are kept.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod decode;
 mod file;
 mod file_log;
 mod find;
@@ -8,9 +11,13 @@ mod listing;
 mod load;
 mod lock;
 mod log_head;
+mod memory;
 mod null;
+mod read_record;
 mod record;
+mod seal;
 mod stored;
+mod timeline;
 mod vouch;
 
 use futures_util::future::BoxFuture;
@@ -20,6 +27,7 @@ pub use file::FileStore;
 pub use head::SessionHead;
 pub(crate) use head::preview;
 pub use listing::{Listing, SkippedFile};
+pub use memory::MemoryStore;
 pub use null::NullStore;
 pub use record::{RecordLog, SessionRecord};
 pub use stored::StoredSession;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod compaction;
+mod conformance;
 mod conversation;
 mod crash;
 mod durability;
@@ -11,8 +12,10 @@ mod half_done;
 mod hostile;
 mod lifecycle;
 mod listing;
+mod mutations;
 mod permission;
 mod replay;
 mod run;
 mod scene;
+mod snapshots;
 mod store;
