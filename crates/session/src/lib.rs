@@ -29,7 +29,11 @@ pub use log::{
     LogReader, LogWriter, OpenLog, Subscription, Tail,
 };
 pub use permission::{PermissionAnswer, PermissionHandler, PermissionRequest};
-pub use replay::{Divergence, ReplayReport, TurnReplay, replay};
+pub use replay::{
+    CompactionReplay, Divergence, Expand, ReplayIssue, ReplayIssueCode, ReplayReport, ReplayValidation,
+    ReplayValidator, ReplayedTurn, SessionReplayRecord, TurnReplay, expand, replay,
+    replay_session_log_entries, validate_session_replay_log_entries, validate_session_replay_log_items,
+};
 pub use session::{Denial, InjectedRole, Prompt, Session, SessionOptions, TurnOutcome};
 pub use store::{
     FileStore, Listing, NullStore, RecordLog, SessionHead, SessionRecord, SessionStore, SkippedFile,
