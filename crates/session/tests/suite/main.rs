@@ -4,12 +4,16 @@
 
 mod crash;
 mod durability;
+mod expand;
 mod half_done;
 #[cfg(unix)]
 mod hostile;
 mod listing;
 mod permission;
+mod random_events;
+mod recorded;
 mod replay;
 mod run;
 mod scene;
 mod store;
+mod validate;

@@ -148,7 +148,7 @@ impl State {
             EventKind::PreRun { .. } => self.pre_run(&mut entry),
             EventKind::ProviderRequest { .. } => self.provider_request(event, &mut entry),
             EventKind::ProviderNativeRawPayload { .. } | EventKind::ServerTool { .. } => {
-                entry.executed_by(event)
+                entry.executed_by(event);
             }
             EventKind::TextDelta { delta } => entries.push_back(self.request.raw_delta(event, delta)),
             EventKind::ProviderResponseNormalized { round, .. } => {

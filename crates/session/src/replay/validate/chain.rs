@@ -62,7 +62,8 @@ impl Chain {
             HistoryMutation::AppendMessage { index, .. } if *index != before.told => Some(*index),
             _ => None,
         };
-        if redacted || misplaced.is_some() {
+        // With messages lost before it, a message stands at another position than when it was hashed.
+        if redacted || misplaced.is_some() || before.there != before.told {
             self.break_off();
         }
         if !matches!(mutation, HistoryMutation::AppendEntry { .. }) {
@@ -78,7 +79,8 @@ impl Chain {
 
     fn resumed(&mut self, told: &HistoryRef, before: Lengths, fold: &mut LogFold) -> Option<String> {
         if self.ever_broken || fold.has_gaps() {
-            let wrong = told.length != before.there;
+            // The line may have been lost before the session was resumed, or since.
+            let wrong = told.length != before.there && told.length != before.told;
             self.rebase(told.head, fold);
             return wrong.then(|| lengths_differ(told.length, before.there));
         }
