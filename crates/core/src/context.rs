@@ -36,7 +36,7 @@ impl ContextWindow {
             Some((tokens, bytes_since)) => (tokens, bytes_since),
             None => (0, history.message_bytes() + self.fixed_bytes),
         };
-        let used_tokens = counted + estimate(bytes + more);
+        let used_tokens = counted.saturating_add(estimate(bytes.saturating_add(more)));
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
         let used_percentage =
             if self.max_tokens == 0 { 0.0 } else { used_tokens as f64 * 100.0 / self.max_tokens as f64 };

@@ -26,7 +26,7 @@ mod usage;
 
 pub use agent::{
     Agent, AgentConfig, Authorization, GateRequest, NoHost, Pressure, ToolGate, Turn, TurnHost, TurnReport,
-    sendable,
+    last_words_message, sendable,
 };
 pub use ambient::{Ambient, Clock, IdSource, SystemClock, UuidIds};
 pub use error::{Error, ErrorKind};

@@ -46,7 +46,11 @@ pub use log::{
 };
 pub use observer::{CompactEvent, SessionObserver, ToolExecution};
 pub use permission::{ExternalApproval, PermissionAnswer, PermissionHandler, PermissionRequest};
-pub use replay::{Divergence, ReplayReport, TurnReplay, replay};
+pub use replay::{
+    CompactionReplay, Divergence, Expand, ReplayIssue, ReplayIssueCode, ReplayReport, ReplayValidation,
+    ReplayValidator, ReplayedTurn, SessionReplayRecord, TurnReplay, expand, replay,
+    replay_session_log_entries, validate_session_replay_log_entries, validate_session_replay_log_items,
+};
 pub use session::{Denial, InjectedRole, Prompt, Session, SessionOptions, TurnOutcome};
 #[cfg(feature = "conformance")]
 pub use store::conformance;

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 pub use gate::{Authorization, GateRequest, ToolGate};
 pub use host::{NoHost, Pressure, TurnHost};
 pub use request::sendable;
+pub use turn::last_words_message;
 
 use crate::context::ContextWindow;
 use crate::{

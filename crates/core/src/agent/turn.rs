@@ -17,6 +17,12 @@ use crate::{
 const LAST_WORDS: &str = "You have used all rounds of this turn and cannot call tools any more. \
     Say briefly what you did, what you found, and what is left to do.";
 
+/// The message that ends a request for last words: sent, and part of no history.
+#[must_use]
+pub fn last_words_message() -> MessageRef {
+    Message::user("last-words", Timestamp::default(), LAST_WORDS).into()
+}
+
 /// Kept in place of an answer when the model cannot be called any more.
 const WINDOW_FULL: &str = "The context window is nearly full, so the model was not called. \
     Start a new session, or compact this one.";
@@ -295,7 +301,7 @@ impl Agent {
     async fn last_words(&self, turn: &Turn<'_>, tally: &mut Tally) -> Result<(), Error> {
         let (messages, reference) = turn.messages();
         let mut sent = sendable(&messages);
-        sent.push(Message::user("last-words", Timestamp::default(), LAST_WORDS).into());
+        sent.push(last_words_message());
         let request = self.request(sent, ToolChoice::None);
         let (answer, ended) = self.call(turn, tally, request, reference, true).await?;
         match ended {

@@ -10,7 +10,8 @@ use super::{
     CompactTrigger, ContextState, PayloadKind, PermissionResolution, RequestPurpose, TurnAbortReason, TurnEnd,
 };
 use crate::{
-    FinishReason, HistoryMutation, HistoryRef, PermissionMode, RequestDigest, SessionId, ToolSpec, Usage,
+    FinishReason, HistoryMutation, HistoryRef, PermissionMode, RawCapture, RequestDigest, SessionId,
+    ToolSpec, Usage,
 };
 
 /// What happened. Names as in seed `000`, Session Logging.
@@ -42,6 +43,12 @@ pub enum EventKind {
         /// The session this one was forked from.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         forked_from: Option<SessionId>,
+        /// Most output tokens of one model call, where the session sets a limit.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        max_output_tokens: Option<u32>,
+        /// Which native payloads are recorded.
+        #[serde(skip_serializing_if = "RawCapture::is_off", default)]
+        raw_capture: RawCapture,
     },
     /// The session was opened again, possibly with another prompt, model or set of tools.
     SessionResume {
@@ -61,6 +68,12 @@ pub enum EventKind {
         /// place, each gap between messages, and an end that is missing.
         #[serde(default)]
         skipped_lines: usize,
+        /// Most output tokens of one model call from now on, where the session sets a limit.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        max_output_tokens: Option<u32>,
+        /// Which native payloads are recorded from now on.
+        #[serde(skip_serializing_if = "RawCapture::is_off", default)]
+        raw_capture: RawCapture,
     },
     /// The user gave the session another name, or took its name away.
     SessionName {

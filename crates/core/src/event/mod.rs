@@ -86,7 +86,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{HistoryMutation, Message, PermissionMode};
+    use crate::{HistoryMutation, Message, PermissionMode, RawCapture};
 
     fn read(line: &str) -> Event {
         serde_json::from_str(line).unwrap()
@@ -135,6 +135,8 @@ mod tests {
             system_prompt_length: 0,
             tool_schemas: [].into(),
             forked_from: None,
+            max_output_tokens: None,
+            raw_capture: RawCapture::Off,
         };
         assert_eq!(serde_json::to_value(kind).unwrap()["cwd"], "/p/caf\u{fffd}");
     }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::RequestDigest;
 use crate::{MessageRef, ToolSpec};
 
@@ -32,7 +34,8 @@ pub struct ModelRequest {
 }
 
 /// Which native payloads are recorded (seed `000`, `provider_native_raw_payload`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RawCapture {
     /// None.
@@ -43,6 +46,14 @@ pub enum RawCapture {
     /// Also what is sent to the server: the whole conversation with every call, so that the log grows with
     /// the square of its length.
     Full,
+}
+
+impl RawCapture {
+    /// Whether nothing is recorded.
+    #[must_use]
+    pub const fn is_off(&self) -> bool {
+        matches!(self, Self::Off)
+    }
 }
 
 impl ModelRequest {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use robota_core::{EventKind, History, SessionId, TurnAbortReason};
+use robota_core::{EventKind, History, RawCapture, SessionId, TurnAbortReason};
 
 use super::recorder::Recorder;
 use super::{Attached, Conversation, ConversationOptions, identity, lock};
@@ -230,6 +230,8 @@ fn settled(
         system_prompt: None,
         tool_schemas: None,
         skipped_lines: stored.defects.in_log(),
+        max_output_tokens: None,
+        raw_capture: RawCapture::Off,
     });
     let mut mutations = Vec::new();
     if stored.has_gaps {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use robota_core::{
-    Error as CoreError, EventKind, EventSink, History, HistoryEntry, PermissionMode, SessionId,
+    Error as CoreError, EventKind, EventSink, History, HistoryEntry, PermissionMode, RawCapture, SessionId,
 };
 
 use super::ConversationOptions;
@@ -58,6 +58,8 @@ impl Recorder {
             system_prompt_length: 0,
             tool_schemas: [].into(),
             forked_from: None,
+            max_output_tokens: None,
+            raw_capture: RawCapture::Off,
         });
     }
 

@@ -1,5 +1,7 @@
 //! From the lines of a log back to the state of a session.
 
+mod events;
+
 use std::borrow::Cow;
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -16,6 +18,8 @@ use super::reader::{defect, not_an_event, unreadable};
 use super::sequence::{Seen, Sequence};
 use super::{DefectKind, LogMark};
 use crate::StoredSession;
+
+pub(crate) use events::Taken;
 
 /// Folds the events of a log into the state of its session.
 ///

@@ -17,11 +17,11 @@ mod writer;
 use std::sync::Arc;
 
 pub use defect::{Defect, DefectKind, Defects};
+pub(crate) use fold::Taken;
 pub use fold::{LogFold, Tail};
 pub use journal::{Journal, JournalOptions};
 pub(crate) use lines::Lines;
 pub use reader::{LogItem, LogReader};
-pub(crate) use sequence::{Seen, Sequence};
 pub use subscription::Subscription;
 pub use writer::{Durability, LogMark, LogWriter, OpenLog};
 

@@ -196,6 +196,8 @@ impl Session {
             system_prompt_length: config.system.len(),
             tool_schemas: Arc::clone(self.agent.tool_specs()),
             forked_from: self.facts.forked_from.clone(),
+            max_output_tokens: config.max_output_tokens,
+            raw_capture: config.raw_capture,
         });
     }
 
@@ -214,6 +216,8 @@ impl Session {
             system_prompt,
             tool_schemas,
             skipped_lines,
+            max_output_tokens: config.max_output_tokens,
+            raw_capture: config.raw_capture,
         });
     }
 

@@ -4,7 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use robota_core::{
-    Event, EventKind, History, HistoryEntry, HistoryMutation, Message, PermissionMode, SessionId, Timestamp,
+    Event, EventKind, History, HistoryEntry, HistoryMutation, Message, PermissionMode, RawCapture, SessionId,
+    Timestamp,
 };
 use serde_json::{Map, Value, json};
 
@@ -64,6 +65,8 @@ impl Scribe {
             system_prompt_length: 9,
             tool_schemas: [].into(),
             forked_from: None,
+            max_output_tokens: None,
+            raw_capture: RawCapture::Off,
         };
         self.tell(kind).await
     }
