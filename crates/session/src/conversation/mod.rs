@@ -65,7 +65,8 @@ pub struct Conversation {
     /// When something was last done with it, in milliseconds since the Unix epoch.
     accessed: AtomicI64,
     recorder: Option<Recorder>,
-    /// Set under the locks of turns and history, in this order, one after the other.
+    /// Set under the lock of the turns, before that of the history is passed through once: whoever holds one
+    /// of the two and finds it unset comes before the end.
     closed: AtomicBool,
     /// True once the log has been closed.
     ended: tokio::sync::Mutex<bool>,

@@ -6,8 +6,8 @@ mod export;
 mod history;
 mod lifecycle;
 mod metadata;
+mod page;
 mod scenario;
-mod table;
 mod tokens;
 mod turns;
 

@@ -1,6 +1,13 @@
-//! The table of `docs/conversation.md` is held against the contract and the tests.
+//! The example and the table of `docs/conversation.md` are held against the contract and the tests.
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use robota_session::{Conversation, ConversationEntry, ConversationOptions, Error, FileStore, Speaker};
+use robota_testkit::TempWorkspace;
+
+use super::NOW;
 
 const DOCUMENT: &str = include_str!("../../../../../docs/conversation.md");
 const SCENARIO: &str = include_str!("scenario.rs");
@@ -58,4 +65,39 @@ fn every_item_of_the_contract_has_its_tests() {
     let told: BTreeSet<&str> = rows.iter().map(|row| row[0]).collect();
     assert_eq!(told, CONTRACT.split_whitespace().collect());
     assert_eq!(rows.len(), told.len());
+}
+
+/// The example: what stands between the two lines is on the page line by line.
+async fn example(folder: &Path, timestamp_ms: i64) -> Result<Conversation, Error> {
+    // docs: begin
+    let mut options = ConversationOptions::new("claude-sonnet-4-5", folder);
+    options.store = Arc::new(FileStore::new(folder.join(".robota")));
+    let mut conversation = Conversation::new(options)?;
+    conversation.initialize().await?; // opens the log; without it the conversation lives in memory
+
+    conversation.start_turn()?;
+    let text = "What is here?".to_owned();
+    let entry = ConversationEntry { timestamp_ms, text, speaker: Speaker::User };
+    conversation.add_to_history(entry).await?; // it is in the log when this returns
+    conversation.end_turn();
+    conversation.shutdown().await?;
+    // docs: end
+    Ok(conversation)
+}
+
+#[tokio::test]
+async fn the_example_of_the_page_runs() {
+    let shown = DOCUMENT.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let source = include_str!("page.rs");
+    let program = source.split("// docs: begin\n").nth(1).and_then(|rest| rest.split("// docs: end").next());
+    let lines = |text: &str| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>().join("\n");
+    assert_eq!(lines(shown).trim(), lines(program.unwrap()).trim());
+    let workspace = TempWorkspace::new();
+    let conversation = example(workspace.root(), NOW).await.unwrap();
+    assert_eq!(conversation.message_count(), 1);
+    assert!(
+        workspace
+            .read(&format!(".robota/logs/{}.jsonl", conversation.session_id()))
+            .contains("What is here?")
+    );
 }
