@@ -66,7 +66,7 @@ impl HttpProvider {
     ) -> Self {
         let exchange = Exchange {
             client: LazyClient::new(wire.url(), connection.connect_timeout),
-            reporter: Arc::new(Reporter::new(vendor, wire.url(), secrets)),
+            reporter: Arc::new(Reporter::new(vendor, wire.url(), secrets).with_sources(connection)),
             idle_timeout: connection.idle_timeout,
         };
         Self(Arc::new(Endpoint { wire, exchange }))
