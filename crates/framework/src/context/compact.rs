@@ -105,12 +105,14 @@ fn underline(line: &str) -> Option<usize> {
     }
 }
 
-/// Whether a line can be part of a paragraph, rather than of a list, a quotation or a table.
+/// Whether a line can be part of a paragraph, rather than blank, a rule, or of a list, a quotation or a
+/// table.
 fn is_paragraph(line: &str) -> bool {
     let after_number = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
     let is_numbered = after_number.len() < line.len() && after_number.starts_with(['.', ')']);
     let is_item = ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark));
-    !(line.is_empty() || is_numbered || is_item || line.starts_with(['>', '|']))
+    let is_rule = line.trim_matches(['-', '=', '*', '_', ' ']).is_empty();
+    !(is_rule || is_numbered || is_item || line.starts_with(['>', '|']))
 }
 
 /// The beginning of fenced code.
@@ -153,6 +155,7 @@ mod tests {
                 "Compact Instructions\n====\none\n\nOther\n---\ntwo\n\nEnd\n===\nthree",
                 &["one\n\nOther\n---\ntwo"],
             ),
+            ("---\nCompact Instructions\n---\none\n***\n===\ntwo", &["one\n***\n===\ntwo"]),
             (
                 "## Compact Instructions\n- one\n---\n1. two\n---\n| a |\n---\n",
                 &["- one\n---\n1. two\n---\n| a |\n---"],
