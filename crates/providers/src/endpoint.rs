@@ -5,22 +5,20 @@ use std::time::Duration;
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 use robota_core::{ProviderError, ProviderInfo};
-use secrecy::SecretString;
 
 use crate::connection::{ConnectionOptions, Headers, Vendor};
+use crate::report::Reporter;
 
 /// All of a provider but its [`Wire`](crate::wire::Wire).
 pub(crate) struct Endpoint {
     /// Id and capabilities.
     pub(crate) info: ProviderInfo,
-    /// Whose API it is.
-    pub(crate) vendor: &'static Vendor,
     /// Where requests are posted.
     pub(crate) url: Url,
     /// Headers of every request, keys included.
     pub(crate) headers: HeaderMap,
-    /// The values among them that must not be shown.
-    pub(crate) secrets: Vec<SecretString>,
+    /// Words its failures, and keeps keys out of them.
+    pub(crate) reporter: Reporter,
     /// How long the server may send nothing at all, unless a request says otherwise.
     pub(crate) idle_timeout: Duration,
     /// How long connecting may take.
@@ -42,7 +40,8 @@ impl Endpoint {
     ) -> Result<Self, ProviderError> {
         headers.extra(&connection.headers)?;
         let (headers, secrets) = headers.finish();
+        let reporter = Reporter::new(vendor, &url, secrets).with_sources(connection);
         let ConnectionOptions { idle_timeout, connect_timeout, .. } = *connection;
-        Ok(Self { info, vendor, url, headers, secrets, idle_timeout, connect_timeout })
+        Ok(Self { info, url, headers, reporter, idle_timeout, connect_timeout })
     }
 }

@@ -63,6 +63,8 @@ mod assembled {
         }
         spec.connection.base_url.clone_from(&model.base_url);
         spec.connection.idle_timeout = model.idle_timeout;
+        spec.connection.headers.clone_from(&model.options.headers);
+        spec.connection.extra_body.clone_from(&model.options.body);
         Ok(robota_providers::build(spec)?)
     }
 
@@ -322,7 +324,10 @@ fn every_setting_has_its_row_and_every_example_is_understood() {
     let page = read("docs/settings.md");
     let (of_file, of_profile) = page.split_once("Of a profile:").unwrap();
     let rows = [rows(of_file, "key"), rows(of_profile, "key")].concat();
-    let documented = rows.iter().map(|row| spans(&row[0])[0].trim_start_matches("permissions.").to_owned());
+    let documented = rows.iter().map(|row| {
+        let key = spans(&row[0])[0];
+        key.rsplit('.').next().unwrap_or(key).to_owned()
+    });
     let source = read("crates/framework/src/settings/file.rs");
     let arms = source.lines().filter_map(|line| Some(line.trim().strip_prefix('"')?.split_once("\" =>")?.0));
     let known: BTreeSet<String> = arms.map(str::to_owned).collect();
@@ -342,7 +347,7 @@ fn every_setting_has_its_row_and_every_example_is_understood() {
 #[test]
 fn every_event_has_its_row_and_every_line_of_a_log_is_one() {
     let page = read("docs/sessions.md");
-    let source = read("crates/core/src/event.rs");
+    let source = read("crates/core/src/event/kind.rs");
     let (_, body) = source.split_once("pub enum EventKind {\n").unwrap();
     let variants = body.split_once("\n}\n").unwrap().0.lines();
     let variants = variants

@@ -145,12 +145,7 @@ fn version_help_completions_and_manual_come_from_one_table() {
 #[test]
 fn a_reader_that_goes_away_is_no_panic() {
     let context = Context::new(Script::new().reply(Reply::new().text(vec!["many words "; 20_000])));
-    let mut shell = assert_cmd::Command::new("sh");
-    let line = format!("{} -p x | head -c 5; exit $?", env!("CARGO_BIN_EXE_robota"));
-    shell.args(["-c", &line]).current_dir(context.space.path("project"));
-    shell.env("HOME", context.space.path("home")).env("ANTHROPIC_API_KEY", "k-k-k-k-k");
-    shell.env("ANTHROPIC_BASE_URL", context.server.base_url());
-    let run = Run::of(shell.output().unwrap());
+    let run = Run::of(context.shell("robota -p x | head -c 5; exit $?").output().unwrap());
     assert_eq!(run.assert_success().stdout, "many ");
     let last = context.log().pop().unwrap();
     assert_eq!(last["event"], "session_shutdown", "the turn ran to its end");

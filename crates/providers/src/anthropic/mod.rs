@@ -56,7 +56,7 @@ impl Default for AnthropicOptions {
 /// A provider for the Messages API.
 pub(crate) fn provider(options: AnthropicOptions) -> Result<HttpProvider, ProviderError> {
     let AnthropicOptions { api_key, auth_token, default_max_output_tokens, connection } = options;
-    let base = VENDOR.base_url(connection.base_url.as_deref())?;
+    let base = VENDOR.base_url(&connection)?;
     check_extra_body(&connection.extra_body, &encode::OWN_FIELDS)?;
 
     let mut headers = Headers::new();

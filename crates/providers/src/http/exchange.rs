@@ -53,10 +53,10 @@ pub(crate) struct Refusal {
 
 impl Exchange {
     pub(crate) fn new(endpoint: Endpoint) -> Self {
-        let Endpoint { vendor, url, headers, secrets, idle_timeout, connect_timeout, .. } = endpoint;
+        let Endpoint { url, headers, reporter, idle_timeout, connect_timeout, .. } = endpoint;
         Self {
             client: LazyClient::new(&url, connect_timeout),
-            reporter: Arc::new(Reporter::new(vendor, &url, secrets)),
+            reporter: Arc::new(reporter),
             url,
             headers,
             idle_timeout,

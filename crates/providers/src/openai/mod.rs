@@ -53,7 +53,7 @@ pub struct OpenAiOptions {
 pub(crate) fn provider(options: OpenAiOptions) -> Result<HttpProvider, ProviderError> {
     let OpenAiOptions { api_key, default_max_output_tokens, max_tokens_field, inline_markup, connection } =
         options;
-    let base = VENDOR.base_url(connection.base_url.as_deref())?;
+    let base = VENDOR.base_url(&connection)?;
     check_extra_body(&connection.extra_body, &encode::OWN_FIELDS)?;
 
     let mut headers = Headers::new();
