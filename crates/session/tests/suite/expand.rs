@@ -139,8 +139,9 @@ async fn compactions_and_last_words_expand_to_what_was_sent() {
     let last_words = requests[2];
     assert_eq!((&last_words["forcedSummary"], &last_words["toolChoice"]), (&json!(true), &json!("none")));
     let sent = texts(&last_words["messages"]);
-    assert_eq!(sent[..2], ["[Context Summary]\n3 messages", "p1"]);
-    assert!(sent[2].starts_with("You have used all rounds"), "{sent:?}");
+    let [.., summary, prompt, closing] = &sent[..] else { panic!("{sent:?}") };
+    assert_eq!((*summary, *prompt), ("[Context Summary]\n3 messages", "p1"));
+    assert!(closing.starts_with("You have used all rounds"), "{sent:?}");
     let history = &named(&entries, "pre_run")[1]["history"];
     assert_eq!(texts(history), ["[Context Summary]\n3 messages", "p1", "enough", "p2"]);
 }

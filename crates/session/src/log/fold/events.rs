@@ -87,7 +87,7 @@ impl LogFold {
     }
 
     /// Believes that the history has come to `head`.
-    pub(crate) fn rebase(&mut self, head: HistoryHead) {
+    pub(crate) fn believe(&mut self, head: HistoryHead) {
         self.state.history.rebase(head);
     }
 }

@@ -120,7 +120,7 @@ impl Chain {
     }
 
     fn rebase(&mut self, head: HistoryHead, fold: &mut LogFold) {
-        fold.rebase(head);
+        fold.believe(head);
         self.broken = false;
         self.recent = vec![head];
     }
