@@ -270,6 +270,12 @@ impl History {
         self
     }
 
+    /// Takes `head`, which a record names for this state of the history, in place of the one that its
+    /// mutations came to. For readers of a record from which secrets were taken out.
+    pub const fn rebase(&mut self, head: HistoryHead) {
+        self.head = head;
+    }
+
     /// Applies a recorded mutation, as replay does.
     ///
     /// # Errors

@@ -26,7 +26,8 @@ pub use compaction::{AutoCompactThreshold, InvalidThreshold};
 pub use error::{Error, ErrorKind, LockOwner};
 pub use log::{
     Defect, DefectKind, Defects, Durability, Journal, JournalOptions, LineFilter, LogFold, LogItem, LogMark,
-    LogReader, LogWriter, OpenLog, Subscription, Tail,
+    LogReader, LogSource, LogWriter, OpenLog, Payload, PayloadError, PayloadErrorKind, PayloadReference,
+    PayloadSource, Subscription, Tail, redacting_filter,
 };
 pub use permission::{PermissionAnswer, PermissionHandler, PermissionRequest};
 pub use replay::{Divergence, ReplayReport, TurnReplay, replay};

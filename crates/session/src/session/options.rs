@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use robota_core::{
-    Ambient, DynTool, HookRunner, Part, PermissionMode, PermissionPolicy, Provider, RawCapture, RuleSet,
-    SessionId,
+    Ambient, DynTool, HookRunner, Part, PermissionMode, PermissionPolicy, Provider, RawCapture, Redactor,
+    RuleSet, SessionId,
 };
 
-use crate::{AutoCompactThreshold, Durability, LineFilter, NullStore, PermissionHandler, SessionStore};
+use crate::{
+    AutoCompactThreshold, Durability, LineFilter, NullStore, PermissionHandler, SessionStore,
+    redacting_filter,
+};
 
 /// Most characters of one tool result, by default.
 const OUTPUT_BUDGET: usize = 30_000;
@@ -68,7 +71,8 @@ pub struct SessionOptions {
     pub ambient: Ambient,
     /// When the log is made to survive the death of the machine.
     pub durability: Durability,
-    /// Goes over every log line and snapshot before it is stored.
+    /// Goes over every log line and snapshot before it is stored; by default it takes out what stands under
+    /// the key of a secret.
     pub line_filter: Option<LineFilter>,
 }
 
@@ -109,7 +113,7 @@ impl SessionOptions {
             store: Arc::new(NullStore),
             ambient: Ambient::default(),
             durability: Durability::default(),
-            line_filter: None,
+            line_filter: Some(redacting_filter(Redactor::default())),
         }
     }
 }

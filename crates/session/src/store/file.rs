@@ -12,14 +12,16 @@ use super::file_log::FileLog;
 use super::listing::{self, log_path, record_path};
 use super::load::{Loaded, load};
 use super::lock::SessionLock;
+use super::payloads::{PayloadFiles, PayloadWriter, payload_folder};
 use super::vouch::vouches_for;
 use super::{Listing, SessionHead, SessionStore, Snapshot, StoredSession};
 use crate::log::Tail;
-use crate::{Error, LogReader, OpenLog, files};
+use crate::{Error, LogReader, LogSource, OpenLog, files};
 
 /// Keeps sessions in a folder, usually `<project>/.robota` (design section 5):
 ///
 /// - `logs/{id}.jsonl`, the log;
+/// - `logs/{id}.payloads/{sha256}.json`, its fields larger than 32 KiB;
 /// - `sessions/{id}.json`, the snapshot, an `ISessionRecord` of seed `000`;
 /// - `sessions/{id}.lock`, held by the one writer.
 ///
@@ -77,7 +79,8 @@ impl FileStore {
     pub fn read_log(&self, id: &SessionId) -> Result<LogReader<File>, Error> {
         self.folders.check()?;
         let path = self.log_path(id);
-        files::open_read(&path).map(LogReader::new).map_err(cannot("read", &path))
+        let log = files::open_read(&path).map_err(cannot("read", &path))?;
+        Ok(LogReader::new(log).with_payloads(id.clone(), self.folders.payloads(id)))
     }
 
     /// Does `work` where it may block, unless the folders are not what they should be.
@@ -108,6 +111,20 @@ impl SessionStore for FileStore {
     fn load<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<StoredSession, Error>> {
         let id = id.clone();
         self.blocking(move |folders| folders.load(&id).map(|loaded| loaded.stored))
+    }
+
+    fn read_log<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<LogSource>, Error>> {
+        let id = id.clone();
+        self.blocking(move |folders| {
+            let path = log_path(&folders.logs, &id);
+            let log = match files::open_read(&path) {
+                Ok(log) => log,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(cannot("read", &path)(error)),
+            };
+            let payloads = folders.payloads(&id);
+            Ok(Some(LogSource::new(id, log).with_payloads(payloads)))
+        })
     }
 
     fn save(&self, snapshot: Snapshot) -> BoxFuture<'_, Result<(), Error>> {
@@ -152,7 +169,7 @@ impl Folders {
             return Err(Error::exists(id));
         }
         let file = files::create_append(&log).map_err(cannot("make", &log))?;
-        Ok(self.open_log(&log, FileLog::new(file, 0, self.logs.clone(), lock), 0))
+        Ok(self.open_log(id, file, 0, lock))
     }
 
     fn open(&self, id: &SessionId) -> Result<(StoredSession, OpenLog), Error> {
@@ -174,13 +191,17 @@ impl Folders {
                 stored.mark.offset += 1;
             }
         }
-        let offset = stored.mark.offset;
-        let log = self.open_log(&path, FileLog::new(file, offset, self.logs.clone(), lock), offset);
+        let log = self.open_log(id, file, stored.mark.offset, lock);
         Ok((stored, log))
     }
 
     fn load(&self, id: &SessionId) -> Result<Loaded, Error> {
-        load(id, &record_path(&self.sessions, id), &log_path(&self.logs, id))
+        let payloads = self.payloads(id);
+        load(id, &record_path(&self.sessions, id), &log_path(&self.logs, id), payloads)
+    }
+
+    fn payloads(&self, id: &SessionId) -> Arc<PayloadFiles> {
+        Arc::new(PayloadFiles::new(&self.logs, id))
     }
 
     fn delete(&self, id: &SessionId) -> Result<(), Error> {
@@ -190,6 +211,9 @@ impl Folders {
         }
         let _lock = self.make_and_lock(id)?;
         files::remove(&record).map_err(cannot("remove", &record))?;
+        // The log last: as long as it is there, the session can be deleted again.
+        let payloads = payload_folder(&self.logs, id);
+        files::remove_folder(&payloads).map_err(cannot("remove", &payloads))?;
         files::remove(&log).map_err(cannot("remove", &log))
     }
 
@@ -227,8 +251,10 @@ impl Folders {
         SessionLock::acquire(&self.sessions.join(format!("{id}.lock")), id, self.clock.now())
     }
 
-    fn open_log(&self, path: &Path, log: FileLog, offset: u64) -> OpenLog {
-        OpenLog::new(Box::new(log), offset, path.display().to_string())
+    fn open_log(&self, id: &SessionId, file: File, offset: u64, lock: SessionLock) -> OpenLog {
+        let payloads = PayloadWriter::new(&self.logs, id);
+        let log = FileLog::new(file, offset, self.logs.clone(), payloads, lock);
+        OpenLog::new(Box::new(log), offset, log_path(&self.logs, id).display().to_string())
     }
 }
 

@@ -9,6 +9,7 @@ mod load;
 mod lock;
 mod log_head;
 mod null;
+mod payloads;
 mod record;
 mod stored;
 mod vouch;
@@ -24,7 +25,7 @@ pub use null::NullStore;
 pub use record::{RecordLog, SessionRecord};
 pub use stored::StoredSession;
 
-use crate::{Error, OpenLog};
+use crate::{Error, LogSource, OpenLog};
 
 /// A place that keeps sessions: for each one a log, which is the truth, and a snapshot, which is a
 /// cache of the log's fold that may be deleted at any time (design section 5).
@@ -55,6 +56,14 @@ pub trait SessionStore: Send + Sync {
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound), [`Storage`](crate::ErrorKind::Storage).
     fn load<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<StoredSession, Error>>;
+
+    /// The log of the session `id`, whoever has it open; `None` when it has none. What replays, shows, exports
+    /// or forks a session at some point reads it from here.
+    ///
+    /// # Errors
+    ///
+    /// [`Storage`](crate::ErrorKind::Storage).
+    fn read_log<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<LogSource>, Error>>;
 
     /// Replaces the snapshot of a session, all or nothing.
     ///
@@ -87,7 +96,7 @@ pub trait SessionStore: Send + Sync {
         Box::pin(async { Ok(true) })
     }
 
-    /// Removes the session `id` with its log. A session that is not there is no error.
+    /// Removes the session `id` with its log and payloads. A session that is not there is no error.
     ///
     /// # Errors
     ///

@@ -8,6 +8,7 @@ mod half_done;
 #[cfg(unix)]
 mod hostile;
 mod listing;
+mod payloads;
 mod permission;
 mod replay;
 mod run;
