@@ -30,6 +30,8 @@ pub enum ErrorKind {
     InvalidName,
     /// The log, a snapshot or a folder could not be read or written.
     Storage,
+    /// A file was written by a newer version, and is left as it is.
+    NewerVersion,
     /// The turn failed in the engine: provider, tool or configuration.
     Engine(robota_core::ErrorKind),
 }
@@ -47,6 +49,7 @@ impl ErrorKind {
             Self::Ambiguous => "SESSION_AMBIGUOUS",
             Self::InvalidId | Self::InvalidName => "VALIDATION_ERROR",
             Self::Storage => "STORAGE_ERROR",
+            Self::NewerVersion => "SESSION_NEWER_VERSION",
             Self::Engine(kind) => kind.code(),
         }
     }
@@ -95,6 +98,15 @@ impl Error {
     pub fn storage(message: impl fmt::Display, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         let source = source.into();
         Self::new(ErrorKind::Storage, format!("{message}: {source}")).with_source(source)
+    }
+
+    /// What is at `place` says in its field `field` that it has the format `version`, and this program knows
+    /// only those up to `known`.
+    #[must_use]
+    pub fn newer_version(place: impl fmt::Display, field: &str, version: u32, known: u32) -> Self {
+        let told = format!("field `{field}` is {version}, and this version knows formats up to {known}");
+        let message = format!("{place} was written by a newer version of robota: {told}");
+        Self::new(ErrorKind::NewerVersion, message).with_hint("update robota; the session stays as it is")
     }
 
     /// There is no session `id`.

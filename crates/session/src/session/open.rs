@@ -51,10 +51,11 @@ impl Session {
     /// [`Storage`](crate::ErrorKind::Storage) when it cannot be read or written.
     pub async fn resume(mut options: SessionOptions, id: &SessionId) -> Result<Self, Error> {
         options.name = session_name::kept(options.name.as_deref())?;
-        let (stored, log) = options.store.open(id).await?;
-        let StoredSession { history, started_calls, has_gaps, outside_log, .. } = &stored;
-        let (history, started, has_gaps) = (history.clone(), started_calls.clone(), *has_gaps);
-        let restate = outside_log.then_some(log.offset > 0);
+        let (mut stored, log) = options.store.open(id).await?;
+        let history = std::mem::take(&mut stored.history);
+        let started = std::mem::take(&mut stored.started_calls);
+        let has_gaps = stored.has_gaps;
+        let restate = stored.outside_log.then_some(log.offset > 0);
         let (prompt, tools) = changed(&options, &stored);
         let skipped_lines = stored.defects.in_log();
         let session = Self::assemble(&options, Origin::of(stored), Some(log));

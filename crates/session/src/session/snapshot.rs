@@ -46,17 +46,11 @@ impl Session {
         let filter = self.facts.line_filter.clone();
         let encode = move || {
             let head = record.head();
-            let mut json = serde_json::to_vec(&record)?;
-            if let Some(filter) = filter {
-                filter(&mut json);
-            }
-            Ok::<_, serde_json::Error>(Snapshot::new(head, json))
+            record.encode(filter.as_ref()).map(|json| Snapshot::new(head, json))
         };
-        let cannot = "cannot encode the snapshot";
         let snapshot = tokio::task::spawn_blocking(encode)
             .await
-            .map_err(|error| Error::storage(cannot, error))?
-            .map_err(|error| Error::storage(cannot, error))?;
+            .map_err(|error| Error::storage("cannot encode the snapshot", error))??;
         self.store.save(snapshot).await?;
         self.snapshot_offset.store(log.offset, Ordering::Relaxed);
         Ok(())
@@ -89,9 +83,9 @@ impl Session {
             forked_from: self.facts.forked_from.clone(),
             system_prompt: (!system.is_empty()).then(|| system.clone()),
             tool_schemas: Some(self.facts.tool_schemas.clone()),
-            messages,
-            history: history.entries().to_vec(),
             extra: self.facts.extra.clone(),
+            history: history.entries().to_vec(),
+            messages,
         };
         (record, log)
     }

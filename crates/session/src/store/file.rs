@@ -178,7 +178,7 @@ impl Folders {
             return Err(Error::not_found(id));
         }
         let lock = self.make_and_lock(id)?;
-        let Loaded { mut stored, tail } = self.load(id)?;
+        let Loaded { mut stored, tail, .. } = self.load(id)?;
         let mut file = files::open_append(&path).map_err(cannot("open", &path))?;
         match tail {
             None | Some(Tail::Clean) => {}

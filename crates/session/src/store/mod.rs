@@ -1,5 +1,6 @@
 //! Where sessions are kept.
 
+mod decode;
 mod file;
 mod file_log;
 mod find;
@@ -10,8 +11,11 @@ mod lock;
 mod log_head;
 mod null;
 mod payloads;
+mod read_record;
 mod record;
+mod seal;
 mod stored;
+mod timeline;
 mod vouch;
 
 use futures_util::future::BoxFuture;

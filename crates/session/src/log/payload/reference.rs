@@ -61,7 +61,9 @@ impl PayloadReference {
     ///
     /// When it is a reference that nothing can be found by.
     pub(super) fn read(value: &[u8]) -> Option<Result<Self, PayloadError>> {
-        if value.first() != Some(&b'{') || value.len() > LONGEST {
+        let inner = value.strip_prefix(b"{").filter(|inner| inner.len() < LONGEST)?;
+        // With an object in it, it is none. Seen at once, so that looking at nested objects stays cheap.
+        if inner.contains(&b'{') {
             return None;
         }
         let fields: Fields<'_> = serde_json::from_slice(value).ok()?;
@@ -129,6 +131,7 @@ mod tests {
             ("{", r#"{"more":1,"#),
             (r#""encoding":"json","#, ""),
             (r#""byteLength":3"#, r#""byteLength":3,"byteLength":3"#),
+            (r#""byteLength":3"#, r#""byteLength":{}"#),
         ] {
             assert_eq!(read(from, to), None, "{to}");
         }
