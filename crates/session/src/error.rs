@@ -28,6 +28,10 @@ pub enum ErrorKind {
     InvalidId,
     /// The text is no name for a session.
     InvalidName,
+    /// What is to be imported is not the artifact of a session.
+    InvalidArtifact,
+    /// The session has no such turn to go back to.
+    InvalidTurn,
     /// The log, a snapshot or a folder could not be read or written.
     Storage,
     /// A file was written by a newer version, and is left as it is.
@@ -47,7 +51,9 @@ impl ErrorKind {
             Self::NotFound => "SESSION_NOT_FOUND",
             Self::Exists => "SESSION_EXISTS",
             Self::Ambiguous => "SESSION_AMBIGUOUS",
-            Self::InvalidId | Self::InvalidName => "VALIDATION_ERROR",
+            Self::InvalidId | Self::InvalidName | Self::InvalidArtifact | Self::InvalidTurn => {
+                "VALIDATION_ERROR"
+            }
             Self::Storage => "STORAGE_ERROR",
             Self::NewerVersion => "SESSION_NEWER_VERSION",
             Self::Engine(kind) => kind.code(),

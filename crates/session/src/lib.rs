@@ -11,6 +11,7 @@
 //! The [`Journal`] is the one sink of all events; [`LogReader`] and [`LogFold`] read what it wrote,
 //! in whatever state a crash has left it.
 
+pub mod archive;
 mod compaction;
 mod error;
 mod files;
@@ -33,6 +34,6 @@ pub use permission::{PermissionAnswer, PermissionHandler, PermissionRequest};
 pub use replay::{Divergence, ReplayReport, TurnReplay, replay};
 pub use session::{Denial, InjectedRole, Prompt, Session, SessionOptions, TurnOutcome};
 pub use store::{
-    FileStore, Listing, NullStore, RecordLog, SessionHead, SessionRecord, SessionStore, SkippedFile,
-    Snapshot, StoredSession,
+    Deleted, DeletedFile, FileStore, Listing, NullStore, RecordLog, SessionHead, SessionRecord, SessionStore,
+    SkippedFile, Snapshot, StoredSession,
 };

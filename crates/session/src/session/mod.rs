@@ -3,6 +3,7 @@
 mod half_done;
 mod open;
 mod options;
+mod rewind;
 mod run;
 mod shutdown;
 mod sink;
@@ -253,6 +254,15 @@ impl Session {
 
     /// Changes the history of an idle session.
     fn change(&self, what: &str, f: impl FnOnce(&mut History) -> HistoryMutation) -> Result<(), Error> {
+        self.change_if(what, |history| Some(f(history)))
+    }
+
+    /// The same, where there may be nothing to change.
+    fn change_if(
+        &self,
+        what: &str,
+        f: impl FnOnce(&mut History) -> Option<HistoryMutation>,
+    ) -> Result<(), Error> {
         // Under this lock no turn can begin.
         let mut outcome = Ok(());
         self.activity.send_if_modified(|activity| {
@@ -260,7 +270,7 @@ impl Session {
                 Activity { closed: true, .. } => Err(Error::closed()),
                 Activity { run: Some(_), .. } => Err(Error::busy(what)),
                 _ => {
-                    self.mutate(f);
+                    self.mutate_if(f);
                     Ok(())
                 }
             };
@@ -270,10 +280,15 @@ impl Session {
     }
 
     fn mutate(&self, f: impl FnOnce(&mut History) -> HistoryMutation) {
+        self.mutate_if(|history| Some(f(history)));
+    }
+
+    fn mutate_if(&self, f: impl FnOnce(&mut History) -> Option<HistoryMutation>) {
         let mut history = self.lock_history();
-        let mutation = f(&mut history);
-        // Under the lock, so that the log has the mutations in the order of the history.
-        self.sink.emit(EventKind::HistoryMutation(mutation));
+        if let Some(mutation) = f(&mut history) {
+            // Under the lock, so that the log has the mutations in the order of the history.
+            self.sink.emit(EventKind::HistoryMutation(mutation));
+        }
     }
 
     /// Answers tool calls that were cut off.

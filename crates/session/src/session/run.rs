@@ -96,6 +96,9 @@ impl<'a> Run<'a> {
         let session = self.session;
         session.answer_half_done(TURN_DROPPED);
         session.sink.begin_turn();
+        if self.turn == 1 {
+            session.sink.turn_ends().note(0, session.lock_history().messages().len());
+        }
         session.journal.set_turn(self.turn);
         session.journal.emit(EventKind::User { content: prompt.text.clone(), steering: false });
         let body = Body::User { content: prompt.text, parts: prompt.parts, name: None };
@@ -154,6 +157,7 @@ impl<'a> Run<'a> {
     async fn complete(&mut self, outcome: &TurnOutcome) -> Result<(), robota_core::Error> {
         let journal = &self.session.journal;
         let history = self.session.lock_history().reference();
+        self.session.sink.turn_ends().note(self.turn, history.length);
         if outcome.ended == TurnEnd::Interrupted {
             journal.emit(EventKind::Interrupted { reason: TurnAbortReason::Interrupted, history });
         }
@@ -173,6 +177,7 @@ impl<'a> Run<'a> {
     fn give_up(&self) {
         let session = self.session;
         let history = session.lock_history().reference();
+        session.sink.turn_ends().note(self.turn, history.length);
         session.journal.emit(EventKind::Interrupted { reason: TurnAbortReason::Interrupted, history });
         let (rounds, usage) = {
             let seen = session.sink.seen();

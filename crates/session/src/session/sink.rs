@@ -8,6 +8,7 @@ use robota_core::{Error, EventKind, EventSink, HistoryMutation, Usage};
 use serde_json::Value;
 
 use crate::Journal;
+use crate::archive::TurnEnds;
 
 /// A tool call that was not allowed to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +26,7 @@ pub struct Denial {
 pub(super) struct SessionSink {
     journal: Arc<Journal>,
     seen: Mutex<Seen>,
+    turn_ends: Mutex<TurnEnds>,
 }
 
 /// What has passed.
@@ -42,11 +44,16 @@ pub(super) struct Seen {
 
 impl SessionSink {
     pub(super) fn new(journal: Arc<Journal>) -> Self {
-        Self { journal, seen: Mutex::default() }
+        Self { journal, seen: Mutex::default(), turn_ends: Mutex::default() }
     }
 
     pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the turns of this value ended.
+    pub(super) fn turn_ends(&self) -> MutexGuard<'_, TurnEnds> {
+        self.turn_ends.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Forgets the turn before.
@@ -58,6 +65,9 @@ impl SessionSink {
 
 impl EventSink for SessionSink {
     fn emit(&self, kind: EventKind) {
+        if let EventKind::HistoryMutation(mutation) = &kind {
+            self.turn_ends().see(mutation);
+        }
         match &kind {
             EventKind::ProviderRequest { last_words: false, .. } => self.seen().rounds += 1,
             EventKind::ProviderResponseNormalized { usage, .. } => self.seen().usage += *usage,

@@ -13,10 +13,12 @@ mod null;
 mod payloads;
 mod read_record;
 mod record;
+mod remove;
 mod seal;
 mod stored;
 mod timeline;
 mod vouch;
+mod whole_log;
 
 use futures_util::future::BoxFuture;
 use robota_core::SessionId;
@@ -25,8 +27,13 @@ pub use file::FileStore;
 pub use head::SessionHead;
 pub(crate) use head::preview;
 pub use listing::{Listing, SkippedFile};
+pub(crate) use listing::{list as list_sessions, session_files};
+pub(crate) use lock::SessionLock;
 pub use null::NullStore;
+pub(crate) use payloads::payload_folder;
 pub use record::{RecordLog, SessionRecord};
+pub use remove::{Deleted, DeletedFile};
+pub(crate) use remove::{remove_all, remove_file};
 pub use stored::StoredSession;
 
 use crate::{Error, LogSource, OpenLog};
@@ -44,6 +51,20 @@ pub trait SessionStore: Send + Sync {
     /// [`Exists`](crate::ErrorKind::Exists), [`Locked`](crate::ErrorKind::Locked),
     /// [`Storage`](crate::ErrorKind::Storage).
     fn create<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<OpenLog>, Error>>;
+
+    /// Makes the session `id` with a log of `lines`, all of them or nothing; large fields stand in the lines,
+    /// and are kept as the store does it. `None` from a store that keeps nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](SessionStore::create); the session is not there then.
+    fn create_with<'a>(
+        &'a self,
+        id: &'a SessionId,
+        lines: Vec<u8>,
+    ) -> BoxFuture<'a, Result<Option<OpenLog>, Error>> {
+        Box::pin(whole_log::create_then_append(self.create(id), id, lines, move || self.delete(id)))
+    }
 
     /// Opens the session `id` for writing. Half a line at the end of the log is taken off first, and
     /// a missing line break added, so that the next line stands by itself.

@@ -9,7 +9,7 @@ use robota_core::SessionId;
 use crate::{Payload, PayloadError, PayloadReference, PayloadSource, files};
 
 /// The folder of the payloads of the session `id`.
-pub(super) fn payload_folder(logs: &Path, id: &SessionId) -> PathBuf {
+pub(crate) fn payload_folder(logs: &Path, id: &SessionId) -> PathBuf {
     logs.join(format!("{id}.payloads"))
 }
 

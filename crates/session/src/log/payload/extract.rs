@@ -38,11 +38,7 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
 
 /// `line` with references in the place of its large fields, each of which goes to `put`; `None` when it
 /// stays as it is, which costs one look for most lines.
-pub(in crate::log) fn extract(
-    line: &[u8],
-    session: &SessionId,
-    mut put: impl FnMut(Payload),
-) -> Option<Vec<u8>> {
+pub(crate) fn extract(line: &[u8], session: &SessionId, mut put: impl FnMut(Payload)) -> Option<Vec<u8>> {
     if line.len() <= INLINE_LIMIT && !has_references(line) {
         return None;
     }
