@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::artifact::first_bad_time;
+use super::artifact::{first_bad_time, start_of};
 use super::raw_object::{RawObject, on_one_line};
 use super::{ImportError, fields};
 use crate::{DefectKind, LogFold, StoredSession};
@@ -29,13 +29,18 @@ pub(super) struct ArtifactLog {
     pub(super) unused: Vec<String>,
 }
 
-/// As much of an event as is checked on its own.
+/// What every event has.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Envelope<'a> {
     seq: u64,
+    timestamp: Timestamp,
     #[serde(borrow)]
     session_id: Cow<'a, str>,
+    #[serde(default)]
+    turn: u32,
+    #[serde(borrow, rename = "event")]
+    _event: Cow<'a, str>,
 }
 
 impl ArtifactLog {
@@ -80,15 +85,19 @@ impl ArtifactLog {
 
 /// Checks one event, and says which number it has.
 fn check_event(index: usize, event: &RawValue, session: &SessionId) -> Result<u64, ImportError> {
-    let path = || format!("log[{index}]");
-    // The decoder that the log is read with takes some things that are no events at all.
-    let value: Value =
-        serde_json::from_str(event.get()).map_err(|error| ImportError::field(path(), "an event", error))?;
-    fields::event(&path(), &value, session)?;
-    match serde_json::from_str::<Envelope<'_>>(event.get()) {
-        Ok(envelope) if envelope.session_id == session.as_str() => Ok(envelope.seq),
-        Ok(_) => Err(ImportError::field(path(), "an event of this session", "one of another")),
-        Err(error) => Err(ImportError::field(path(), "an event", error)),
+    let envelope = serde_json::from_str::<Envelope<'_>>(event.get()).ok().filter(|envelope| {
+        let Envelope { timestamp, session_id, turn, .. } = envelope;
+        fields::is_time(*timestamp) && session_id == session.as_str() && *turn <= fields::MOST_TURNS
+    });
+    if let Some(envelope) = envelope {
+        return Ok(envelope.seq);
+    }
+    let path = format!("log[{index}]");
+    let value = serde_json::from_str::<Value>(event.get());
+    match value.map(|value| fields::event(&path, &value, session)) {
+        Ok(Err(error)) => Err(error),
+        Ok(Ok(())) => Err(ImportError::field(path, "an event", start_of(event))),
+        Err(error) => Err(ImportError::field(path, "an event", error)),
     }
 }
 

@@ -9,7 +9,7 @@ use super::ImportError;
 use crate::session_name;
 
 /// The highest turn number that is taken over; more than any session has, and far from overflowing.
-const MOST_TURNS: u64 = 1_000_000_000;
+pub(super) const MOST_TURNS: u32 = 1_000_000_000;
 
 type Checked<T = ()> = Result<T, ImportError>;
 
@@ -38,7 +38,7 @@ pub(super) fn event(path: &str, value: &Value, session: &SessionId) -> Checked {
     let whose = |value: &Value| value.as_str() == Some(session.as_str());
     let own = format!("`{session}`, the id of the record");
     require(&format!("{path}.sessionId"), object.get("sessionId"), &own, whose)?;
-    let turn = |value: &Value| value.as_u64().is_some_and(|turn| turn <= MOST_TURNS);
+    let turn = |value: &Value| value.as_u64().is_some_and(|turn| turn <= u64::from(MOST_TURNS));
     optional(&format!("{path}.turn"), object.get("turn"), "the number of a turn", turn)?;
     text(path, "event", object).map(drop)
 }

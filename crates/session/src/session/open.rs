@@ -93,8 +93,8 @@ impl Session {
         Self::fork_of(options, source).await
     }
 
-    /// The same with the history as it was right after the turn `turn`; 0 for before the first. See
-    /// [`load_at`](trait.SessionStore.html#method.load_at).
+    /// The same with the history as it was right after the turn `turn`; 0 for before the first. What
+    /// `load_at` of a [`SessionStore`](crate::SessionStore) gives.
     ///
     /// # Errors
     ///

@@ -216,6 +216,25 @@ fn refused(artifact: &[u8]) -> (ImportErrorKind, String) {
     (error.kind(), told.strip_prefix("this cannot be imported: ").unwrap().to_owned())
 }
 
+#[tokio::test]
+async fn whatever_a_file_holds_it_is_an_artifact_or_an_error() {
+    let scene = Scene::new("Hello.");
+    let session = Session::create(scene.options()).await.unwrap();
+    session.run("Hi").await.unwrap();
+    session.shutdown("other").await.unwrap();
+    let (artifact, _) = exported(&scene.store, ExportOptions::default()).await;
+    assert_eq!(parse_artifact(&artifact).unwrap().session_id(), &id("s"));
+    let whole = artifact.trim_ascii_end().len();
+    // In steps of a prime, so that all kinds of places are met.
+    for (at, byte) in (0..whole).step_by(17).zip([b'"', b'{', b']', b'9', 0, 0xff].into_iter().cycle()) {
+        parse_artifact(&artifact[..at]).unwrap_err();
+        let mut other = artifact.clone();
+        other[at] = byte;
+        // A letter of a text may change without harm; nothing may panic.
+        let _ = parse_artifact(&other);
+    }
+}
+
 #[test]
 fn other_formats_are_refused_by_name() {
     let conversation = json!({"id": "conv_1", "state": {}, "metadata": {}}).to_string();
