@@ -33,6 +33,10 @@ pub enum ErrorKind {
     Compaction,
     /// What was given to be kept is empty, or has no valid time.
     InvalidInput,
+    /// What is to be imported is not the artifact of a session.
+    InvalidArtifact,
+    /// The session has no such turn to go back to.
+    InvalidTurn,
     /// The log, a snapshot or a folder could not be read or written.
     Storage,
     /// A file was written by a newer version, and is left as it is.
@@ -53,7 +57,11 @@ impl ErrorKind {
             Self::Exists => "SESSION_EXISTS",
             Self::Ambiguous => "SESSION_AMBIGUOUS",
             Self::Compaction => "COMPACTION_ERROR",
-            Self::InvalidId | Self::InvalidName | Self::InvalidInput => "VALIDATION_ERROR",
+            Self::InvalidId
+            | Self::InvalidName
+            | Self::InvalidInput
+            | Self::InvalidArtifact
+            | Self::InvalidTurn => "VALIDATION_ERROR",
             Self::Storage => "STORAGE_ERROR",
             Self::NewerVersion => "SESSION_NEWER_VERSION",
             Self::Engine(kind) => kind.code(),

@@ -15,6 +15,7 @@
 //! The [`Journal`] is the one sink of all events; [`LogReader`] and [`LogFold`] read what it wrote,
 //! in whatever state a crash has left it.
 
+pub mod archive;
 mod compaction;
 mod conversation;
 mod error;
@@ -42,7 +43,8 @@ pub use conversation::{
 pub use error::{Error, ErrorKind, LockOwner};
 pub use log::{
     Defect, DefectKind, Defects, Durability, Journal, JournalOptions, LineFilter, LogFold, LogItem, LogMark,
-    LogReader, LogWriter, OpenLog, Subscription, Tail,
+    LogReader, LogSource, LogWriter, OpenLog, Payload, PayloadError, PayloadErrorKind, PayloadReference,
+    PayloadSource, Subscription, Tail, redacting_filter,
 };
 pub use observer::{CompactEvent, SessionObserver, ToolExecution};
 pub use permission::{ExternalApproval, PermissionAnswer, PermissionHandler, PermissionRequest};
@@ -55,7 +57,7 @@ pub use session::{Denial, InjectedRole, Prompt, Session, SessionOptions, TurnOut
 #[cfg(feature = "conformance")]
 pub use store::conformance;
 pub use store::{
-    FileStore, Listing, MemoryStore, NullStore, RecordLog, SessionHead, SessionRecord, SessionStore,
-    SkippedFile, Snapshot, StoredSession,
+    Deleted, DeletedFile, FileStore, Listing, MemoryStore, NullStore, RecordLog, SessionHead, SessionRecord,
+    SessionStore, SkippedFile, Snapshot, StoredSession,
 };
 pub use terminal::{Spinner, TerminalApproval, TerminalOutput};

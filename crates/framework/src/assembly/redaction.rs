@@ -1,10 +1,7 @@
 //! Keeps credentials out of logs and snapshots.
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
 use robota_core::Redactor;
-use robota_session::LineFilter;
+use robota_session::{LineFilter, redacting_filter};
 use secrecy::{ExposeSecret, SecretString};
 
 /// Shorter credentials are placeholders such as `none`, and would turn up in ordinary words.
@@ -12,17 +9,8 @@ const SHORTEST: usize = 8;
 
 /// A filter that replaces `secrets` wherever they turn up, and whatever stands under the key of a
 /// secret, such as `apiKey`.
-///
-/// Messages come through it whole: the arguments of a tool call are text in the log, and keys within
-/// text do not count.
 pub(super) fn filter(secrets: &[SecretString]) -> LineFilter {
-    let redactor = Redactor::new(secrets.iter().map(ExposeSecret::expose_secret));
-    Arc::new(move |line: &mut Vec<u8>| {
-        let Ok(text) = str::from_utf8(line) else { return };
-        if let Cow::Owned(redacted) = redactor.redact_line(text) {
-            *line = redacted.into_bytes();
-        }
-    })
+    redacting_filter(Redactor::new(secrets.iter().map(ExposeSecret::expose_secret)))
 }
 
 /// Whether the credential is one, and not a placeholder.
@@ -39,7 +27,7 @@ mod tests {
         let secrets = ["sk-ant-12345678", "12345678", "none", "pass\\word"].map(SecretString::from);
         let filter = filter(&secrets);
         let mut line = br#"{"a":"sk-ant-12345678 12345678 none","b":"pass\\word","apiKey":"x"}"#.to_vec();
-        filter(&mut line);
+        assert!(filter(&mut line));
         let line = String::from_utf8(line).unwrap();
         assert_eq!(line, r#"{"a":"[REDACTED] [REDACTED] none","b":"[REDACTED]","apiKey":"[REDACTED]"}"#);
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures_util::future::BoxFuture;
 use robota_core::SessionId;
 use robota_session::{
-    Durability, Error, FileStore, Listing, OpenLog, Session, SessionHead, SessionStore, Snapshot,
+    Durability, Error, FileStore, Listing, LogSource, OpenLog, Session, SessionHead, SessionStore, Snapshot,
     StoredSession,
 };
 use tokio::runtime::Runtime;
@@ -74,6 +74,10 @@ impl SessionStore for Counting {
 
     fn load<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<StoredSession, Error>> {
         self.store.load(id)
+    }
+
+    fn read_log<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<LogSource>, Error>> {
+        SessionStore::read_log(&self.store, id)
     }
 
     fn save(&self, snapshot: Snapshot) -> BoxFuture<'_, Result<(), Error>> {

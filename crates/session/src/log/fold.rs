@@ -7,16 +7,17 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use robota_core::{HistoryMutation, MessageRef, SessionId, Timestamp};
+use robota_core::{HistoryHead, HistoryMutation, MessageRef, SessionId, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::lines::{Line, Lines};
 use super::missing::Missing;
+use super::payload::expand;
 use super::reader::{defect, not_an_event, unreadable};
 use super::sequence::{Seen, Sequence};
-use super::{DefectKind, LogMark};
+use super::{DefectKind, LogMark, PayloadSource};
 use crate::StoredSession;
 
 pub(crate) use events::Taken;
@@ -24,11 +25,14 @@ pub(crate) use events::Taken;
 /// Folds the events of a log into the state of its session.
 ///
 /// Every line stands for itself: what cannot be read is skipped and reported, and everything else
-/// counts. Only the lines that change the state are decoded in full.
+/// counts. Only the lines that change the state are decoded in full, and only their payloads are read.
 pub struct LogFold {
     state: StoredSession,
+    payloads: Option<Arc<dyn PayloadSource>>,
     sequence: Sequence,
     missing: Missing,
+    /// Whether the history is not, letter by letter, the one that the heads in the log stand for.
+    altered: bool,
     tail: Tail,
     offset: u64,
     events: u64,
@@ -62,12 +66,21 @@ impl LogFold {
         let LogMark { seq, offset } = state.mark;
         Self {
             state,
+            payloads: None,
             sequence: Sequence::after(seq),
             missing: Missing::default(),
+            altered: false,
             tail: Tail::Clean,
             offset,
             events: 0,
         }
+    }
+
+    /// Takes large fields from `payloads`. Without them, events that need such a field are lost.
+    #[must_use]
+    pub fn with_payloads(mut self, payloads: Arc<dyn PayloadSource>) -> Self {
+        self.payloads = Some(payloads);
+        self
     }
 
     /// Reads the log, or the rest of it.
@@ -113,7 +126,7 @@ impl LogFold {
             return;
         }
         let outcome = serde_json::from_slice::<Envelope<'_>>(line.text).and_then(|envelope| {
-            self.admit(line, &envelope).map_or(Ok(()), |()| self.apply(line, &envelope))
+            self.admit(line, &envelope).map_or(Ok(()), |()| self.apply_whole(line, &envelope))
         });
         if let Err(error) = outcome {
             if !line.ended {
@@ -148,6 +161,27 @@ impl LogFold {
         Some(())
     }
 
+    /// Applies an event after putting the payloads in their place that the state needs.
+    fn apply_whole(&mut self, line: &Line<'_>, envelope: &Envelope<'_>) -> serde_json::Result<()> {
+        let Some(payloads) = self.payloads.clone().filter(|_| envelope.tells_state()) else {
+            return self.apply(line, envelope);
+        };
+        let StoredSession { id, defects, .. } = &mut self.state;
+        let mut lost = false;
+        let expanded = expand(line.text, id, &*payloads, |error| {
+            defects.push(defect(line, DefectKind::Payload, error.to_string()));
+            lost = true;
+        });
+        self.altered |= lost;
+        let Some(text) = expanded else { return self.apply(line, envelope) };
+        let line = Line { text: &text, ..*line };
+        match serde_json::from_slice(&text).and_then(|envelope| self.apply(&line, &envelope)) {
+            // What is wrong has been said; the history misses the line where the next one builds on it.
+            Err(_) if lost => Ok(()),
+            outcome => outcome,
+        }
+    }
+
     fn apply(&mut self, line: &Line<'_>, envelope: &Envelope<'_>) -> serde_json::Result<()> {
         match envelope.event.as_ref() {
             "session_init" => {
@@ -162,24 +196,38 @@ impl LogFold {
                 let resume: Resume = serde_json::from_slice(line.text)?;
                 self.state.system_prompt = resume.system_prompt.or(self.state.system_prompt.take());
                 self.state.tool_schemas = resume.tool_schemas.or(self.state.tool_schemas.take());
+                self.rebase(line);
             }
             "session_name" => self.state.name = serde_json::from_slice::<Name>(line.text)?.name,
             "tool_execution_request" => {
                 self.state.started_calls.insert(serde_json::from_slice::<Started>(line.text)?.tool_call_id);
             }
-            "pre_run" | "provider_request" | "interrupted" | "complete" => {
+            "pre_run" | "provider_request" | "assistant" | "interrupted" | "complete" => {
                 // One without a reference is of another format, and promises nothing.
                 if let Ok(refers) = serde_json::from_slice::<Refers>(line.text) {
                     self.expect(line, refers.history.length);
                 }
+                self.rebase(line);
             }
             "history_mutation" => {
                 let mutation = decode_mutation(line.text, envelope)?;
+                self.altered |= envelope.redacted;
                 self.change_history(line, mutation);
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Where secrets were taken out of the history or pieces of it are lost, it is known by the head that
+    /// it had before: what later lines build on.
+    fn rebase(&mut self, line: &Line<'_>) {
+        if !self.altered {
+            return;
+        }
+        if let Ok(refers) = serde_json::from_slice::<RefersTo>(line.text) {
+            self.state.history.rebase(refers.history.head);
+        }
     }
 
     fn change_history(&mut self, line: &Line<'_>, mutation: HistoryMutation) {
@@ -259,6 +307,8 @@ struct Envelope<'a> {
     session_id: Cow<'a, str>,
     #[serde(default)]
     turn: u32,
+    #[serde(default)]
+    redacted: bool,
     #[serde(borrow)]
     event: Cow<'a, str>,
     #[serde(borrow)]
@@ -267,6 +317,13 @@ struct Envelope<'a> {
     index: Option<&'a RawValue>,
     #[serde(borrow)]
     message: Option<&'a RawValue>,
+}
+
+impl Envelope<'_> {
+    /// Whether the state holds what stands in large fields of such an event.
+    fn tells_state(&self) -> bool {
+        matches!(self.event.as_ref(), "session_init" | "session_resume" | "session_name" | "history_mutation")
+    }
 }
 
 #[derive(Deserialize)]
@@ -299,6 +356,16 @@ struct Refers {
 #[derive(Deserialize)]
 struct Length {
     length: usize,
+}
+
+#[derive(Deserialize)]
+struct RefersTo {
+    history: Head,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    head: HistoryHead,
 }
 
 #[derive(Deserialize)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use robota_core::{Ambient, Error, EventKind, EventSink, SessionId};
 
-use super::bus::Bus;
+use super::bus::{Bus, LogEnd};
 use super::{Durability, LineFilter, LogMark, OpenLog, Subscription, task};
 
 /// Takes every event of one session, gives it its place, and hands it to the log and to all
@@ -19,6 +19,7 @@ use super::{Durability, LineFilter, LogMark, OpenLog, Subscription, task};
 /// In the log, consecutive text deltas are one line, written 50 ms after the first of them at the
 /// latest, and tool progress does not appear. Numbers (`seq`) belong to the stream, so the log skips
 /// those of joined and left-out events; a line of joined deltas has the number of the last one.
+/// Fields larger than 32 KiB stand in payloads of their own where the log keeps such, equal ones once.
 ///
 /// The first failed write or fsync is final: from then on nothing is logged, and
 /// [`written`](EventSink::written), [`flush`](Journal::flush) and [`acknowledge`](Journal::acknowledge)
@@ -67,7 +68,9 @@ impl Journal {
         let (writer, log) = match log {
             None => (None, None),
             Some(OpenLog { writer, offset, location }) => {
-                (Some(writer), Some((LogMark { seq: options.last_seq, offset }, location)))
+                let end = LogMark { seq: options.last_seq, offset };
+                let keeps_payloads = writer.keeps_payloads();
+                (Some(writer), Some(LogEnd { end, location, keeps_payloads }))
             }
         };
         let bus = Arc::new(Bus::new(options, log));

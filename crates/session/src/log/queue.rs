@@ -7,12 +7,13 @@ use robota_core::{Event, EventKind, SessionId, Timestamp};
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::{LineFilter, LogMark};
+use super::payload::extract;
+use super::{LineFilter, LogMark, Payload, redaction};
 
 /// How long a text delta may wait for more text to share its line with.
 const JOIN_FOR: Duration = Duration::from_millis(50);
-/// How much text one line of joined deltas holds at most.
-const JOIN_UP_TO: usize = 32 * 1024;
+/// How much text one line of joined deltas holds at most; short enough to stand in the line.
+const JOIN_UP_TO: usize = 16 * 1024;
 /// With more bytes than this waiting for a stuck disk, deltas are no longer logged. Durable events
 /// always are; the engine waits for them to be written before every tool call.
 const QUEUE_LIMIT: usize = 16 * 1024 * 1024;
@@ -22,11 +23,20 @@ pub(super) struct Queue {
     session: SessionId,
     filter: Option<LineFilter>,
     lines: Vec<u8>,
+    /// What stands apart from `lines`; `None` when the writer keeps no payloads.
+    payloads: Option<Payloads>,
     joined: Option<Joined>,
     /// Where the log will end once `lines` are written.
     end: LogMark,
     /// An event that could not be encoded. Nothing is taken after it: a log never skips an event.
     failure: Option<io::Error>,
+}
+
+/// Payloads that wait for the writer.
+#[derive(Default)]
+struct Payloads {
+    waiting: Vec<Payload>,
+    bytes: usize,
 }
 
 /// Consecutive deltas of one kind, to be logged as one.
@@ -43,7 +53,13 @@ struct Joined {
 
 impl Queue {
     pub(super) fn new(session: SessionId, end: LogMark, filter: Option<LineFilter>) -> Self {
-        Self { session, filter, lines: Vec::new(), joined: None, end, failure: None }
+        Self { session, filter, lines: Vec::new(), payloads: None, joined: None, end, failure: None }
+    }
+
+    /// From here on, large fields stand apart from their lines.
+    pub(super) fn with_payloads(mut self) -> Self {
+        self.payloads = Some(Payloads::default());
+        self
     }
 
     /// Takes an event for the log. True when the writer should know of it.
@@ -77,6 +93,11 @@ impl Queue {
         self.end
     }
 
+    /// The payloads that the waiting lines refer to.
+    pub(super) fn take_payloads(&mut self) -> Vec<Payload> {
+        self.payloads.as_mut().map(std::mem::take).unwrap_or_default().waiting
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -89,11 +110,13 @@ impl Queue {
     /// Forgets everything: nothing can be written any more.
     pub(super) fn discard(&mut self) {
         self.lines = Vec::new();
+        self.take_payloads();
         self.joined = None;
     }
 
     fn join(&mut self, event: &Event, thinking: bool, delta: &str) -> bool {
-        if self.lines.len() > QUEUE_LIMIT {
+        let payload_bytes = self.payloads.as_ref().map_or(0, |payloads| payloads.bytes);
+        if self.lines.len() + payload_bytes > QUEUE_LIMIT {
             return false;
         }
         match &mut self.joined {
@@ -139,7 +162,9 @@ impl Queue {
         let encoded = match &self.filter {
             None => serde_json::to_writer(&mut self.lines, event),
             Some(filter) => serde_json::to_vec(event).map(|mut line| {
-                filter(&mut line);
+                if filter(&mut line) {
+                    redaction::mark(&mut line);
+                }
                 self.lines.append(&mut line);
             }),
         };
@@ -149,9 +174,26 @@ impl Queue {
             self.failure = Some(io::Error::new(io::ErrorKind::InvalidData, told));
             return;
         }
+        self.shorten(start);
         self.lines.push(b'\n');
         let length = (self.lines.len() - start) as u64;
         self.end = LogMark { seq, offset: self.end.offset + length };
+    }
+
+    /// Takes large fields out of the last line, which begins at `start`.
+    fn shorten(&mut self, start: usize) {
+        let Some(Payloads { waiting, bytes }) = &mut self.payloads else { return };
+        let line = self.lines.get(start..).unwrap_or_default();
+        let shortened = extract(line, &self.session, |payload| {
+            if !waiting.iter().any(|known| known.sha256 == payload.sha256) {
+                *bytes += payload.json.len();
+                waiting.push(payload);
+            }
+        });
+        if let Some(mut line) = shortened {
+            self.lines.truncate(start);
+            self.lines.append(&mut line);
+        }
     }
 }
 
@@ -210,6 +252,7 @@ mod tests {
         let filter: LineFilter = Arc::new(|line: &mut Vec<u8>| {
             let text = String::from_utf8(std::mem::take(line)).unwrap();
             *line = text.replace("secret", "[REDACTED]").into_bytes();
+            true
         });
         let mut queue = Queue::new("s".parse().unwrap(), LogMark { seq: 7, offset: 100 }, Some(filter));
         queue.push(&event(8, EventKind::User { content: "my secret".into(), steering: false }));

@@ -6,6 +6,7 @@ mod hooks;
 mod open;
 mod options;
 mod reminder;
+mod rewind;
 mod run;
 mod shutdown;
 mod sink;
@@ -324,15 +325,33 @@ impl Session {
 
     /// Changes the history of an idle session.
     fn change(&self, what: &str, f: impl FnOnce(&mut History) -> HistoryMutation) -> Result<(), Error> {
+        self.change_if(what, |history| Some(f(history)))
+    }
+
+    /// The same, where there may be nothing to change.
+    fn change_if(
+        &self,
+        what: &str,
+        f: impl FnOnce(&mut History) -> Option<HistoryMutation>,
+    ) -> Result<(), Error> {
         // While this runs no turn can begin.
-        self.conversation.while_idle(what, || self.conversation.change_history(f))?
+        self.conversation.while_idle(what, || {
+            self.journal.check()?;
+            self.mutate_if(f);
+            Ok(())
+        })?
     }
 
     fn mutate(&self, f: impl FnOnce(&mut History) -> HistoryMutation) {
+        self.mutate_if(|history| Some(f(history)));
+    }
+
+    fn mutate_if(&self, f: impl FnOnce(&mut History) -> Option<HistoryMutation>) {
         let mut history = self.lock_history();
-        let mutation = f(&mut history);
-        // Under the lock, so that the log has the mutations in the order of the history.
-        self.sink.emit(EventKind::HistoryMutation(mutation));
+        if let Some(mutation) = f(&mut history) {
+            // Under the lock, so that the log has the mutations in the order of the history.
+            self.sink.emit(EventKind::HistoryMutation(mutation));
+        }
     }
 
     /// Answers tool calls that were cut off.

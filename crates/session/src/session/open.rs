@@ -93,9 +93,25 @@ impl Session {
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound) for `id`; otherwise as [`create`](Session::create).
-    pub async fn fork(mut options: SessionOptions, id: &SessionId) -> Result<Self, Error> {
-        options.name = session_name::kept(options.name.as_deref())?;
+    pub async fn fork(options: SessionOptions, id: &SessionId) -> Result<Self, Error> {
         let source = options.store.load(id).await?;
+        Self::fork_of(options, source).await
+    }
+
+    /// The same with the history as it was right after the turn `turn`; 0 for before the first. What
+    /// `load_at` of a [`SessionStore`](crate::SessionStore) gives.
+    ///
+    /// # Errors
+    ///
+    /// As [`fork`](Session::fork), and [`InvalidTurn`](crate::ErrorKind::InvalidTurn) with the turns that
+    /// there are.
+    pub async fn fork_at(options: SessionOptions, id: &SessionId, turn: u32) -> Result<Self, Error> {
+        let source = options.store.load_at(id, turn).await?;
+        Self::fork_of(options, source).await
+    }
+
+    async fn fork_of(mut options: SessionOptions, source: StoredSession) -> Result<Self, Error> {
+        options.name = session_name::kept(options.name.as_deref())?;
         let mut origin = Origin::new(new_id(&options)?, &options);
         origin.forked_from = Some(source.id);
         origin.defects = source.defects;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use robota_core::{
-    Ambient, DynTool, HookRunner, Part, PermissionMode, PermissionPolicy, Provider, RawCapture, RuleSet,
-    SessionId,
+    Ambient, DynTool, HookRunner, Part, PermissionMode, PermissionPolicy, Provider, RawCapture, Redactor,
+    RuleSet, SessionId,
 };
 
 use crate::{
-    AutoCompactThreshold, Durability, LineFilter, NullStore, PermissionHandler, SessionObserver, SessionStore,
+    AutoCompactThreshold, Durability, LineFilter, NullStore, PermissionHandler, SessionObserver,
+    SessionStore, redacting_filter,
 };
 
 /// Most characters of one tool result, by default.
@@ -72,7 +73,8 @@ pub struct SessionOptions {
     pub ambient: Ambient,
     /// When the log is made to survive the death of the machine.
     pub durability: Durability,
-    /// Goes over every log line and snapshot before it is stored.
+    /// Goes over every log line and snapshot before it is stored; by default it takes out what stands under
+    /// the key of a secret.
     pub line_filter: Option<LineFilter>,
 }
 
@@ -114,7 +116,7 @@ impl SessionOptions {
             store: Arc::new(NullStore),
             ambient: Ambient::default(),
             durability: Durability::default(),
-            line_filter: None,
+            line_filter: Some(redacting_filter(Redactor::default())),
         }
     }
 }

@@ -94,6 +94,9 @@ impl<'a> Run<'a> {
         let session = self.session;
         session.answer_half_done(TURN_DROPPED);
         session.sink.begin_turn();
+        if self.turn == 1 {
+            session.sink.turn_ends().note(0, session.lock_history().messages().len());
+        }
         if let Err(error) = session.make_room_for(&prompt, &self.cancel).await {
             session.journal.emit(EventKind::User { content: prompt.text, steering: false });
             return TurnReport::without_model(Err(error), String::new());
@@ -164,6 +167,7 @@ impl<'a> Run<'a> {
         if let Some(message_id) = self.session.answer_of_turn() {
             journal.emit(EventKind::Assistant { message_id, history });
         }
+        self.session.sink.turn_ends().note(self.turn, history.length);
         if outcome.ended == TurnEnd::Interrupted {
             let reason = self.session.conversation.abort_reason().unwrap_or_default();
             journal.emit(EventKind::Interrupted { reason, history });
@@ -184,6 +188,7 @@ impl<'a> Run<'a> {
     fn give_up(&self) {
         let session = self.session;
         let history = session.lock_history().reference();
+        session.sink.turn_ends().note(self.turn, history.length);
         let reason = session.conversation.abort_reason().unwrap_or_default();
         session.journal.emit(EventKind::Interrupted { reason, history });
         let (rounds, usage) = {

@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use robota_core::{Error, EventKind, EventSink, HistoryMutation, Usage};
 use serde_json::Value;
 
+use crate::archive::TurnEnds;
 use crate::observer::Observed;
 use crate::{Conversation, Journal, SessionObserver};
 
@@ -29,6 +30,7 @@ pub(super) struct SessionSink {
     /// Counts what passes. Set once it is made, which happens around this sink.
     conversation: OnceLock<Weak<Conversation>>,
     seen: Mutex<Seen>,
+    turn_ends: Mutex<TurnEnds>,
 }
 
 /// What has passed.
@@ -47,7 +49,13 @@ pub(super) struct Seen {
 impl SessionSink {
     pub(super) fn new(journal: Arc<Journal>, observer: Option<Arc<dyn SessionObserver>>) -> Self {
         let observed = observer.map(Observed::new);
-        Self { journal, observed, conversation: OnceLock::new(), seen: Mutex::default() }
+        Self {
+            journal,
+            observed,
+            conversation: OnceLock::new(),
+            seen: Mutex::default(),
+            turn_ends: Mutex::default(),
+        }
     }
 
     /// From now on `conversation` counts what passes.
@@ -73,6 +81,11 @@ impl SessionSink {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Where the turns of this value ended.
+    pub(super) fn turn_ends(&self) -> MutexGuard<'_, TurnEnds> {
+        self.turn_ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Forgets the turn before.
     pub(super) fn begin_turn(&self) {
         let mut seen = self.seen();
@@ -82,6 +95,9 @@ impl SessionSink {
 
 impl EventSink for SessionSink {
     fn emit(&self, kind: EventKind) {
+        if let EventKind::HistoryMutation(mutation) = &kind {
+            self.turn_ends().see(mutation);
+        }
         match &kind {
             EventKind::ProviderRequest { last_words: false, .. } => self.seen().rounds += 1,
             EventKind::ProviderResponseNormalized { usage, .. } => self.seen().usage += *usage,

@@ -6,6 +6,7 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use robota_core::{SessionId, Timestamp};
+use serde::Serialize;
 
 use super::head::HeadFields;
 use super::{SessionHead, log_head};
@@ -35,10 +36,12 @@ impl Listing {
 }
 
 /// A file that a listing could not use.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SkippedFile {
     /// Where it is.
+    #[serde(serialize_with = "robota_core::path_text::serialize")]
     pub path: PathBuf,
     /// What is wrong with it.
     pub reason: String,
@@ -52,12 +55,12 @@ struct Files {
 }
 
 /// Lists the sessions whose records are in `sessions` and whose logs are in `logs`.
-pub(super) fn list(sessions: &Path, logs: &Path) -> io::Result<Listing> {
+pub(crate) fn list(sessions: &Path, logs: &Path) -> io::Result<Listing> {
     let mut found: BTreeMap<SessionId, Files> = BTreeMap::new();
-    for id in ids(sessions, ".json")? {
+    for id in session_files(sessions, ".json")? {
         found.entry(id).or_default().record = true;
     }
-    for id in ids(logs, ".jsonl")? {
+    for id in session_files(logs, ".jsonl")? {
         found.entry(id).or_default().log = true;
     }
     let found: Vec<(SessionId, Files)> = found.into_iter().collect();
@@ -118,7 +121,8 @@ pub(super) fn log_path(logs: &Path, id: &SessionId) -> PathBuf {
     logs.join(format!("{id}.jsonl"))
 }
 
-fn ids(folder: &Path, suffix: &str) -> io::Result<Vec<SessionId>> {
+/// The sessions that have a file in `folder` whose name is their id and `suffix`.
+pub(crate) fn session_files(folder: &Path, suffix: &str) -> io::Result<Vec<SessionId>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -5,13 +5,14 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 use robota_core::SessionId;
 
 use super::StoredSession;
 use super::read_record::{Doubts, Record};
 use crate::log::Tail;
-use crate::{Defect, DefectKind, Defects, Error, LogFold, LogMark, files};
+use crate::{Defect, DefectKind, Defects, Error, LogFold, LogMark, PayloadSource, files};
 
 /// A session as its files tell it.
 pub(super) struct Loaded {
@@ -30,11 +31,19 @@ pub(super) struct Source<'a, R> {
     pub(super) place: &'a dyn Display,
 }
 
+/// The payloads that the log refers to, where they are kept.
+type Payloads = Option<Arc<dyn PayloadSource>>;
+
 /// Loads the session `id` from files. Only a session without any file is not found.
-pub(super) fn load(id: &SessionId, record: &Path, log: &Path) -> Result<Loaded, Error> {
+pub(super) fn load(
+    id: &SessionId,
+    record: &Path,
+    log: &Path,
+    payloads: Arc<dyn PayloadSource>,
+) -> Result<Loaded, Error> {
     let (record_place, log_place) = (record.display(), log.display());
     let record = Source { reader: open_existing(record)?, place: &record_place };
-    load_from(id, record, Source { reader: open_existing(log)?, place: &log_place })
+    load_from(id, record, Source { reader: open_existing(log)?, place: &log_place }, Some(payloads))
 }
 
 impl StoredSession {
@@ -69,6 +78,7 @@ pub(super) fn load_from(
     id: &SessionId,
     record: Source<'_, impl Read + Seek>,
     log: Source<'_, impl Read + Seek>,
+    payloads: Payloads,
 ) -> Result<Loaded, Error> {
     let (place, log_place) = (record.place, log.place);
     let record = match record.reader {
@@ -86,7 +96,7 @@ pub(super) fn load_from(
             }
         };
     };
-    let loaded = from_log(id, record, &mut log)
+    let loaded = from_log(id, record, &mut log, payloads)
         .map_err(|error| Error::storage(format!("cannot read {log_place}"), error))?;
     match loaded.foreign() {
         Some(detail) => Err(Error::storage(
@@ -113,17 +123,22 @@ fn from_record_alone(mut stored: StoredSession, defects: impl IntoIterator<Item 
     Loaded { stored, tail: None, log_has_events: false }
 }
 
-fn from_log(id: &SessionId, record: Record, log: &mut (impl Read + Seek)) -> io::Result<Loaded> {
+fn from_log(
+    id: &SessionId,
+    record: Record,
+    log: &mut (impl Read + Seek),
+    payloads: Payloads,
+) -> io::Result<Loaded> {
     match record {
-        Record::None => whole_log(id, log),
+        Record::None => whole_log(id, log, payloads),
         Record::Broken(defect) => {
-            let mut loaded = whole_log(id, log)?;
+            let mut loaded = whole_log(id, log, payloads)?;
             loaded.stored.defects.push(defect);
             Ok(loaded)
         }
-        Record::Trusted(record) => from_snapshot_and_log(record.restore(), log),
+        Record::Trusted(record) => from_snapshot_and_log(record.restore(), log, payloads),
         Record::Doubtful(record, Doubts { changed, lost }) => {
-            let mut loaded = whole_log(id, log)?;
+            let mut loaded = whole_log(id, log, payloads)?;
             let short =
                 log_is_short(record.log.map(|taken| taken.offset), &loaded).filter(|_| changed.is_none());
             if short.is_some() || !loaded.log_has_events {
@@ -138,20 +153,24 @@ fn from_log(id: &SessionId, record: Record, log: &mut (impl Read + Seek)) -> io:
     }
 }
 
-fn whole_log(id: &SessionId, log: &mut (impl Read + Seek)) -> io::Result<Loaded> {
+fn whole_log(id: &SessionId, log: &mut (impl Read + Seek), payloads: Payloads) -> io::Result<Loaded> {
     log.rewind()?;
-    let mut fold = LogFold::new(id.clone());
+    let mut fold = fold(StoredSession::new(id.clone()), payloads);
     fold.read(log)?;
     Ok(Loaded { tail: Some(fold.tail()), log_has_events: fold.events() > 0, stored: fold.finish() })
 }
 
 /// The snapshot and what the log says after it; the whole log, or the snapshot alone, when the two do not
 /// fit together.
-fn from_snapshot_and_log(mut stored: StoredSession, log: &mut (impl Read + Seek)) -> io::Result<Loaded> {
+fn from_snapshot_and_log(
+    mut stored: StoredSession,
+    log: &mut (impl Read + Seek),
+    payloads: Payloads,
+) -> io::Result<Loaded> {
     let taken = stored.mark;
     if line_ends_at(taken.offset, log)? {
         stored.snapshot_offset = taken.offset;
-        let mut fold = LogFold::resume(stored);
+        let mut fold = fold(stored, payloads.clone());
         fold.read(&mut *log)?;
         let (tail, events) = (fold.tail(), fold.events());
         stored = fold.finish();
@@ -163,13 +182,21 @@ fn from_snapshot_and_log(mut stored: StoredSession, log: &mut (impl Read + Seek)
         stored.snapshot_offset = 0;
         stored.mark = taken;
     }
-    let mut loaded = whole_log(&stored.id, log)?;
+    let mut loaded = whole_log(&stored.id, log, payloads)?;
     let short = log_is_short(Some(taken.offset), &loaded);
     if short.is_some() || !loaded.log_has_events {
         return Ok(record_over_log(stored, loaded, short));
     }
     loaded.stored.extra = stored.extra;
     Ok(loaded)
+}
+
+fn fold(stored: StoredSession, payloads: Payloads) -> LogFold {
+    let fold = LogFold::resume(stored);
+    match payloads {
+        Some(payloads) => fold.with_payloads(payloads),
+        None => fold,
+    }
 }
 
 /// How many bytes are missing at the end of a log that a record was taken of at byte `taken_at`.

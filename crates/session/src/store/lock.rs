@@ -21,7 +21,7 @@ const RETRIES: u32 = 40;
 /// The file says who holds it. It is removed when the lock is given back, so that listings stay
 /// short; a file that was left behind by a dead process locks nothing.
 #[derive(Debug)]
-pub(super) struct SessionLock {
+pub(crate) struct SessionLock {
     file: File,
     path: PathBuf,
 }
@@ -34,7 +34,7 @@ struct Content {
 
 impl SessionLock {
     /// Locks the session `id` with the file `path`.
-    pub(super) fn acquire(path: &Path, id: &SessionId, since: Timestamp) -> Result<Self, Error> {
+    pub(crate) fn acquire(path: &Path, id: &SessionId, since: Timestamp) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::storage(format!("cannot lock {}", path.display()), error);
         let mut retries = 0;
         loop {
@@ -58,6 +58,20 @@ impl SessionLock {
                 lock.write(&Content { pid: std::process::id(), since }).map_err(failed)?;
                 return Ok(lock);
             }
+        }
+    }
+
+    /// Who has the lock in the file `path`; `None` when nobody does.
+    pub(crate) fn holder(path: &Path) -> io::Result<Option<LockOwner>> {
+        let mut file = match files::open_read(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(None),
+            Err(TryLockError::WouldBlock) => Ok(Some(owner(&mut file))),
+            Err(TryLockError::Error(error)) => Err(error),
         }
     }
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::BoxFuture;
 use robota_core::{HistoryEntry, SessionId, Timestamp, ToolOutcome, TurnEnd};
 use robota_session::{
-    Durability, Error, ErrorKind, Listing, LogWriter, OpenLog, Session, SessionHead, SessionStore, Snapshot,
-    StoredSession,
+    Durability, Error, ErrorKind, Listing, LogSource, LogWriter, OpenLog, Session, SessionHead, SessionStore,
+    Snapshot, StoredSession,
 };
 use robota_testkit::{Gate, Reply, Script};
 use serde_json::json;
@@ -92,6 +92,10 @@ impl SessionStore for WatchedStore {
 
     fn load<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<StoredSession, Error>> {
         self.inner.load(id)
+    }
+
+    fn read_log<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<LogSource>, Error>> {
+        self.inner.read_log(id)
     }
 
     fn save(&self, snapshot: Snapshot) -> BoxFuture<'_, Result<(), Error>> {
@@ -281,6 +285,7 @@ async fn what_the_filter_takes_out_reaches_no_file() {
     scene.options.line_filter = Some(Arc::new(|line: &mut Vec<u8>| {
         let text = String::from_utf8(std::mem::take(line)).unwrap();
         *line = text.replace("hunter2", "[REDACTED]").into_bytes();
+        text.contains("hunter2")
     }));
     let session = Session::create(scene.options()).await.unwrap();
     session.run("The password is hunter2.").await.unwrap();

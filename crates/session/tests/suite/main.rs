@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod archive;
 mod compaction;
 mod conformance;
 mod conversation;
@@ -14,6 +15,7 @@ mod hostile;
 mod lifecycle;
 mod listing;
 mod mutations;
+mod payloads;
 mod permission;
 mod random_events;
 mod recorded;
