@@ -5,8 +5,8 @@
 //! truth about it: a session is resumed by folding its log. A turn is acknowledged only after its
 //! records are durable.
 //!
-//! Sessions are kept in a [`SessionStore`]: [`FileStore`] for files beside a project, [`NullStore`]
-//! for none. Snapshots and listings of a store are caches of the logs.
+//! Sessions are kept in a [`SessionStore`]: [`FileStore`] for files beside a project,
+//! [`MemoryStore`] for memory, [`NullStore`] for none. Snapshots and listings of a store are caches of the logs.
 //!
 //! The [`Journal`] is the one sink of all events; [`LogReader`] and [`LogFold`] read what it wrote,
 //! in whatever state a crash has left it.
@@ -32,7 +32,9 @@ pub use log::{
 pub use permission::{PermissionAnswer, PermissionHandler, PermissionRequest};
 pub use replay::{Divergence, ReplayReport, TurnReplay, replay};
 pub use session::{Denial, InjectedRole, Prompt, Session, SessionOptions, TurnOutcome};
+#[cfg(feature = "conformance")]
+pub use store::conformance;
 pub use store::{
-    FileStore, Listing, NullStore, RecordLog, SessionHead, SessionRecord, SessionStore, SkippedFile,
-    Snapshot, StoredSession,
+    FileStore, Listing, MemoryStore, NullStore, RecordLog, SessionHead, SessionRecord, SessionStore,
+    SkippedFile, Snapshot, StoredSession,
 };

@@ -21,6 +21,7 @@ pub use defect::{Defect, DefectKind, Defects};
 pub use fold::{LogFold, Tail};
 pub use journal::{Journal, JournalOptions};
 pub(crate) use lines::Lines;
+pub(crate) use payload::expand;
 pub use payload::{Payload, PayloadError, PayloadErrorKind, PayloadReference, PayloadSource};
 pub use reader::{LogItem, LogReader};
 pub use redaction::{LineFilter, redacting_filter};

@@ -148,10 +148,10 @@ impl SessionStore for FileStore {
     }
 
     fn vouches_for<'a>(&'a self, head: &'a SessionHead) -> BoxFuture<'a, Result<bool, Error>> {
-        let id = head.id.clone();
+        let head = head.clone();
         self.blocking(move |folders| {
             let Folders { base, sessions, logs, clock } = folders;
-            vouches_for(&id, (base, sessions, logs), clock.now()).map_err(cannot("read", base))
+            vouches_for(&head, (base, sessions, logs), clock.now()).map_err(cannot("read", base))
         })
     }
 

@@ -46,6 +46,30 @@ pub(super) fn load(
     load_from(id, record, Source { reader: open_existing(log)?, place: &log_place }, Some(payloads))
 }
 
+impl StoredSession {
+    /// The state of the session `id` as its `snapshot` and its `log` tell it, and how the log ends: for
+    /// implementers of [`SessionStore`](super::SessionStore). `location` names the place in messages to people;
+    /// a store that keeps `payloads` says where they are.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) when there is neither, [`Storage`](crate::ErrorKind::Storage) when
+    /// they cannot be read or are those of another session,
+    /// [`NewerVersion`](crate::ErrorKind::NewerVersion). Other damage is told in [`defects`](Self::defects).
+    pub fn read(
+        id: &SessionId,
+        location: &str,
+        snapshot: Option<impl Read + Seek>,
+        log: Option<impl Read + Seek>,
+        payloads: Option<Arc<dyn PayloadSource>>,
+    ) -> Result<(Self, Option<Tail>), Error> {
+        let places = (format!("the snapshot in {location}"), format!("the log in {location}"));
+        let record = Source { reader: snapshot, place: &places.0 };
+        let loaded = load_from(id, record, Source { reader: log, place: &places.1 }, payloads)?;
+        Ok((loaded.stored, loaded.tail))
+    }
+}
+
 /// Loads the session `id` from wherever its record and its log are.
 ///
 /// # Errors

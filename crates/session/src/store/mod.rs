@@ -1,5 +1,7 @@
 //! Where sessions are kept.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod decode;
 mod file;
 mod file_log;
@@ -9,6 +11,7 @@ mod listing;
 mod load;
 mod lock;
 mod log_head;
+mod memory;
 mod null;
 mod payloads;
 mod read_record;
@@ -25,6 +28,7 @@ pub use file::FileStore;
 pub use head::SessionHead;
 pub(crate) use head::preview;
 pub use listing::{Listing, SkippedFile};
+pub use memory::MemoryStore;
 pub use null::NullStore;
 pub use record::{RecordLog, SessionRecord};
 pub use stored::StoredSession;

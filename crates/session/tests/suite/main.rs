@@ -2,15 +2,18 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod conformance;
 mod crash;
 mod durability;
 mod half_done;
 #[cfg(unix)]
 mod hostile;
 mod listing;
+mod mutations;
 mod payloads;
 mod permission;
 mod replay;
 mod run;
 mod scene;
+mod snapshots;
 mod store;

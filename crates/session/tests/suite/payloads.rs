@@ -460,3 +460,14 @@ async fn without_its_payloads_a_log_says_what_it_lacks() {
     let kinds: Vec<DefectKind> = stored.defects.listed().iter().map(|defect| defect.kind).collect();
     assert_eq!(kinds, [DefectKind::Payload, DefectKind::MissingMessages]);
 }
+
+#[tokio::test]
+async fn a_listing_shows_the_beginning_of_a_large_prompt() {
+    let scene = Scene::new("Seen.");
+    let session = Session::create(scene.options()).await.unwrap();
+    session.run("Look at this: ".to_owned() + &large("x ")).await.unwrap();
+    drop(session);
+    assert!(!scene.workspace.exists(RECORD));
+    let head = scene.store.head(&id("s")).await.unwrap().unwrap();
+    assert!(head.preview.unwrap().starts_with("Look at this: x x"));
+}

@@ -33,7 +33,7 @@ pub(in crate::log) fn has_references(line: &[u8]) -> bool {
 
 /// `line`, of the log of `session`, with its payloads in place of the references; `None` when it stays as
 /// it is. Each payload that cannot be had goes to `report`; where the log meant one, a text says so in its place.
-pub(in crate::log) fn expand(
+pub(crate) fn expand(
     line: &[u8],
     session: &SessionId,
     source: &dyn PayloadSource,

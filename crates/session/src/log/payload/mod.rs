@@ -13,7 +13,8 @@ mod rewrite;
 
 pub use error::{PayloadError, PayloadErrorKind};
 pub use expand::PayloadSource;
-pub(super) use expand::{expand, has_references};
+pub(crate) use expand::expand;
+pub(super) use expand::has_references;
 pub use extract::Payload;
 pub(super) use extract::extract;
 pub use reference::PayloadReference;
