@@ -10,6 +10,7 @@ mod half_done;
 mod hostile;
 mod listing;
 mod mutations;
+mod payload_damage;
 mod payloads;
 mod permission;
 mod replay;
