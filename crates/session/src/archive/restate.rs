@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use robota_core::{EventKind, History, HistoryEntry, PermissionMode, ToolSpec};
+use robota_core::{EventKind, History, HistoryEntry, PermissionMode, RawCapture, ToolSpec};
 
 use crate::StoredSession;
 

@@ -48,7 +48,8 @@ pub(super) fn load(
 
 impl StoredSession {
     /// The state of the session `id` as its `snapshot` and its `log` tell it, and how the log ends: for
-    /// implementers of [`SessionStore`](super::SessionStore). `location` names the place in messages to people.
+    /// implementers of [`SessionStore`](super::SessionStore). `location` names the place in messages to people;
+    /// a store that keeps `payloads` says where they are.
     ///
     /// # Errors
     ///
@@ -60,10 +61,11 @@ impl StoredSession {
         location: &str,
         snapshot: Option<impl Read + Seek>,
         log: Option<impl Read + Seek>,
+        payloads: Option<Arc<dyn PayloadSource>>,
     ) -> Result<(Self, Option<Tail>), Error> {
         let places = (format!("the snapshot in {location}"), format!("the log in {location}"));
         let record = Source { reader: snapshot, place: &places.0 };
-        let loaded = load_from(id, record, Source { reader: log, place: &places.1 })?;
+        let loaded = load_from(id, record, Source { reader: log, place: &places.1 }, payloads)?;
         Ok((loaded.stored, loaded.tail))
     }
 }

@@ -11,8 +11,9 @@ use serde::Deserialize;
 
 use super::SessionHead;
 use super::head::{HeadFields, preview};
-use crate::files;
-use crate::log::Lines;
+use super::payloads::PayloadFiles;
+use crate::log::{Lines, expand};
+use crate::{PayloadSource, files};
 
 /// How much of a log is read for a listing. A snapshot is taken before a log is that long.
 const LIMIT: u64 = 4 * 1024 * 1024;
@@ -25,10 +26,15 @@ const LIMIT: u64 = 4 * 1024 * 1024;
 pub(super) fn of_log(path: &Path, id: &SessionId) -> io::Result<SessionHead> {
     let file = files::open_read(path)?;
     let written = modified(&file.metadata()?);
-    let mut head = told(id, None, file)?
+    let payloads = beside(path, id);
+    let mut head = told(id, None, file, Some(&payloads))?
         .ok_or_else(|| io::Error::other("no event of this session could be read in the log"))?;
     head.updated_at = head.updated_at.max(written);
     Ok(head)
+}
+
+fn beside(log: &Path, id: &SessionId) -> PayloadFiles {
+    PayloadFiles::new(log.parent().unwrap_or(Path::new(".")), id)
 }
 
 /// What `log` says of the session `id`, of which `head` is known already; `None` when nothing is.
@@ -36,8 +42,9 @@ pub(super) fn told(
     id: &SessionId,
     head: Option<SessionHead>,
     log: impl Read,
+    payloads: Option<&dyn PayloadSource>,
 ) -> io::Result<Option<SessionHead>> {
-    let mut told = Told { id, head };
+    let mut told = Told { id, head, payloads };
     let mut lines = Lines::new(log.take(LIMIT), 0);
     while let Some(line) = lines.next()? {
         told.take(line.text);
@@ -56,7 +63,8 @@ pub(super) fn bring_up_to_date(head: SessionHead, path: &Path, taken_at: u64) ->
     let id = head.id.clone();
     let written = modified(&metadata).max(head.updated_at);
     file.seek(SeekFrom::Start(taken_at))?;
-    let newer = told(&id, Some(SessionHead { updated_at: written, ..head.clone() }), file)?;
+    let known = SessionHead { updated_at: written, ..head.clone() };
+    let newer = told(&id, Some(known), file, Some(&beside(path, &id)))?;
     Ok(newer.unwrap_or(head))
 }
 
@@ -75,6 +83,7 @@ pub(super) fn begun(path: &Path, id: &SessionId) -> io::Result<Option<Timestamp>
 struct Told<'a> {
     id: &'a SessionId,
     head: Option<SessionHead>,
+    payloads: Option<&'a dyn PayloadSource>,
 }
 
 /// As much of an event as decides whether it matters here.
@@ -113,7 +122,10 @@ impl Told<'_> {
                 }
             }
             "user" | "history_mutation" if head.preview.is_none() => {
-                head.preview = kind_of(line).as_ref().and_then(prompt).map(preview);
+                // What is missing is named when the session is opened.
+                let whole = self.payloads.and_then(|payloads| expand(line, self.id, payloads, drop));
+                head.preview =
+                    kind_of(whole.as_deref().unwrap_or(line)).as_ref().and_then(prompt).map(preview);
             }
             _ => {}
         }

@@ -12,7 +12,7 @@ use robota_core::{Clock, SessionId, SystemClock, Timestamp};
 use super::head::HeadFields;
 use super::{Listing, SessionHead, SessionStore, SkippedFile, Snapshot, StoredSession, log_head};
 use crate::log::Tail;
-use crate::{Error, LockOwner, LogWriter, OpenLog};
+use crate::{Error, LockOwner, LogSource, LogWriter, OpenLog};
 
 /// Keeps sessions in the memory of this process, for tests and for hosts that keep them elsewhere.
 ///
@@ -134,6 +134,10 @@ impl SessionStore for MemoryStore {
         })
     }
 
+    fn read_log<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<LogSource>, Error>> {
+        ready(|| Ok(self.log(id).map(|log| LogSource::new(id.clone(), Cursor::new(SharedLog(log))))))
+    }
+
     fn save(&self, snapshot: Snapshot) -> BoxFuture<'_, Result<(), Error>> {
         ready(move || {
             let mut sessions = self.shared.sessions();
@@ -194,7 +198,7 @@ fn read(
     record: Option<&Vec<u8>>,
     log: Option<&Vec<u8>>,
 ) -> Result<(StoredSession, Option<Tail>), Error> {
-    StoredSession::read(id, &place(id), record.map(Cursor::new), log.map(Cursor::new))
+    StoredSession::read(id, &place(id), record.map(Cursor::new), log.map(Cursor::new), None)
 }
 
 impl MemoryStore {
@@ -225,14 +229,23 @@ impl Kept {
                     return Ok(head);
                 };
                 head.updated_at = head.updated_at.max(self.written);
-                return Ok(log_head::told(id, Some(head.clone()), rest)?.unwrap_or(head));
+                return Ok(log_head::told(id, Some(head.clone()), rest, None)?.unwrap_or(head));
             }
         }
-        let mut head = log_head::told(id, None, log)?.ok_or_else(|| {
+        let mut head = log_head::told(id, None, log, None)?.ok_or_else(|| {
             io::Error::other("neither its record nor its log tells anything of this session")
         })?;
         head.updated_at = head.updated_at.max(self.written);
         Ok(head)
+    }
+}
+
+/// A log as it was when it was given out.
+struct SharedLog(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for SharedLog {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
     }
 }
 

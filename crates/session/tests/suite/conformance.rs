@@ -8,8 +8,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use robota_core::SessionId;
 use robota_session::{
-    Error, FileStore, Listing, MemoryStore, OpenLog, SessionHead, SessionStore, Snapshot, StoredSession,
-    conformance,
+    Error, FileStore, Listing, LogSource, MemoryStore, OpenLog, SessionHead, SessionStore, Snapshot,
+    StoredSession, conformance,
 };
 use robota_testkit::TempWorkspace;
 
@@ -49,6 +49,10 @@ impl SessionStore for Hoarder {
 
     fn load<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<StoredSession, Error>> {
         self.0.load(id)
+    }
+
+    fn read_log<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<LogSource>, Error>> {
+        self.0.read_log(id)
     }
 
     fn save(&self, snapshot: Snapshot) -> BoxFuture<'_, Result<(), Error>> {

@@ -15,6 +15,7 @@ mod hostile;
 mod lifecycle;
 mod listing;
 mod mutations;
+mod payload_damage;
 mod payloads;
 mod permission;
 mod random_events;

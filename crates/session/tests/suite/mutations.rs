@@ -103,8 +103,13 @@ impl Open {
 
     /// That `snapshot` and the log tell what is open.
     fn is_told(&self, snapshot: Option<&[u8]>) {
-        let stored =
-            StoredSession::read(&id("s"), "memory", snapshot.map(Cursor::new), Some(Cursor::new(&self.log)));
+        let stored = StoredSession::read(
+            &id("s"),
+            "memory",
+            snapshot.map(Cursor::new),
+            Some(Cursor::new(&self.log)),
+            None,
+        );
         let (stored, _) = stored.unwrap();
         assert_eq!(stored.defects.listed(), []);
         assert_eq!((stored.mark, snapshot.is_some()), (self.mark, stored.snapshot_offset > 0));

@@ -1,10 +1,8 @@
 //! Running a recorded session again, and the state that its log tells.
 
-use std::sync::Arc;
-
-use robota_core::{Event, EventKind, FinishReason, HistoryMutation, ProviderErrorKind};
+use robota_core::{Event, EventKind, FinishReason, HistoryMutation, ProviderErrorKind, Redactor};
 use robota_session::{
-    ReplayReport, Session, SessionStore, replay, replay_session_log_entries,
+    ReplayReport, Session, SessionStore, redacting_filter, replay, replay_session_log_entries,
     validate_session_replay_log_entries,
 };
 use robota_testkit::{Reply, Script};
@@ -211,13 +209,7 @@ async fn where_secrets_were_taken_out_requests_are_compared_as_far_as_the_log_te
     let call = || Reply::new().tool_call("c1", "Look", json!({"key": "hunter22"}));
     let mut scene = Scene::new(Script::new().reply("hi").reply(call()).reply("Seen.").reply("And on."));
     scene = scene.with_tools([TestTool::prompt("Look")]);
-    scene.options.line_filter = Some(Arc::new(|line: &mut Vec<u8>| {
-        let text = String::from_utf8(line.clone()).unwrap();
-        if text.contains("hunter22") && text.contains(r#""event":"#) {
-            let text = text.replace("hunter22", "[REDACTED]").replacen('{', r#"{"redacted":true,"#, 1);
-            *line = text.into_bytes();
-        }
-    }));
+    scene.options.line_filter = Some(redacting_filter(Redactor::new(["hunter22"])));
     let session = Session::create(scene.options()).await.unwrap();
     for prompt in ["one", "two", "three"] {
         session.run(prompt).await.unwrap();

@@ -44,6 +44,7 @@ impl LogFold {
             timestamp: event.timestamp,
             session_id: Cow::Borrowed(event.session_id.as_str()),
             turn: event.turn,
+            redacted: event.redacted,
             event: Cow::Borrowed(""),
             mutation: None,
             index: None,

@@ -115,7 +115,7 @@ impl Chain {
         ))
     }
 
-    fn break_off(&mut self) {
+    pub(super) fn break_off(&mut self) {
         (self.broken, self.ever_broken) = (true, true);
     }
 

@@ -129,8 +129,13 @@ impl ReplayValidator {
             DefectKind::Foreign => ReplayIssueCode::ForeignEvent,
             DefectKind::Duplicate => ReplayIssueCode::DuplicateEvent,
             DefectKind::MissingMessages | DefectKind::OutOfPlace => ReplayIssueCode::HistoryGap,
+            DefectKind::Payload => ReplayIssueCode::UnresolvedReplayPayload,
             _ => ReplayIssueCode::LineDamaged,
         };
+        if defect.kind == DefectKind::Payload {
+            // The lines after it build on what it held.
+            self.chain.break_off();
+        }
         let index = self.next_index();
         self.issues.push(ReplayIssue::new(code, index, defect.to_string()));
     }

@@ -22,6 +22,7 @@
 mod catalogue;
 mod lifecycle;
 mod log;
+mod payloads;
 mod scribe;
 mod snapshot;
 
@@ -49,6 +50,7 @@ where
     let made = async |name: &'static str| Subject { name, stores: factory().await };
     lifecycle::check(&made).await;
     log::check(&made).await;
+    payloads::check(&made).await;
     snapshot::check(&made).await;
     catalogue::check(&made).await;
 }
