@@ -86,7 +86,7 @@ fn survive(kills: u64, seed: u64) {
     assert_no_call_ran_twice(&context);
     assert_all_there(&context, &acknowledged);
     context.server.assert_clean();
-    for check in ["replay"] {
+    for check in ["replay", "validate"] {
         let run = Run::of(context.bare(&["session", check, &session_id(&context)]).output().unwrap());
         assert_eq!(run.code, Some(0), "{check}: {}{}", run.stdout, run.stderr);
     }
