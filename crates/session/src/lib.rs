@@ -25,6 +25,7 @@ mod observer;
 mod permission;
 mod printable;
 mod replay;
+mod restate;
 mod session;
 mod session_name;
 mod store;

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use robota_core::{EventKind, History, HistoryEntry, PermissionMode, RawCapture, ToolSpec};
+use robota_core::{EventKind, History, PermissionMode, RawCapture, ToolSpec};
 
 use crate::StoredSession;
+use crate::restate::restated;
 
 /// In place of a provider and a model that nobody noted.
 const UNKNOWN: &str = "unknown";
@@ -19,17 +20,7 @@ pub(super) fn whole(stored: &StoredSession, log_has_lines: bool) -> Vec<EventKin
 
 /// The events that make a log tell the history `told`.
 pub(super) fn history(told: &History, clear_first: bool) -> Vec<EventKind> {
-    let mut now = History::default();
-    let mut mutations = Vec::with_capacity(told.entries().len() + 2);
-    if clear_first {
-        mutations.push(now.clear());
-    }
-    for entry in told.entries() {
-        mutations.push(now.append_entry(HistoryEntry::clone(entry)));
-    }
-    if now.messages() != told.messages() {
-        mutations.push(now.replace(told.messages().to_vec()));
-    }
+    let (_, mutations) = restated(told, clear_first);
     mutations.into_iter().map(EventKind::HistoryMutation).collect()
 }
 

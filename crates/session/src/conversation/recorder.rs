@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use robota_core::{
-    Error as CoreError, EventKind, EventSink, History, HistoryEntry, PermissionMode, RawCapture, SessionId,
-};
+use robota_core::{Error as CoreError, EventKind, EventSink, History, PermissionMode, RawCapture, SessionId};
 
 use super::ConversationOptions;
 use crate::log::JournalOptions;
+use crate::restate::restated;
 use crate::{Error, Journal, OpenLog};
 
 /// Where the events of a conversation go.
@@ -65,16 +64,8 @@ impl Recorder {
 
     /// Tells the log a history that it does not hold, and returns it as the log has it now.
     pub(super) fn restate(&self, told: &History, clear_first: bool) -> History {
-        let mut history = History::default();
-        if clear_first {
-            self.emit(EventKind::HistoryMutation(history.clear()));
-        }
-        for entry in told.entries() {
-            let mutation = history.append_entry(HistoryEntry::clone(entry));
-            self.emit(EventKind::HistoryMutation(mutation));
-        }
-        if history.messages() != told.messages() {
-            let mutation = history.replace(told.messages().to_vec());
+        let (history, mutations) = restated(told, clear_first);
+        for mutation in mutations {
             self.emit(EventKind::HistoryMutation(mutation));
         }
         history

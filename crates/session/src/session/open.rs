@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
-use robota_core::{
-    Agent, AgentConfig, EventKind, EventSink, History, HistoryEntry, SessionId, SessionSource, ToolSpec,
-};
+use robota_core::{Agent, AgentConfig, EventKind, EventSink, History, SessionId, SessionSource, ToolSpec};
 use serde_json::{Map, Value};
 
 use super::sink::SessionSink;
@@ -15,6 +13,7 @@ use super::{Facts, Session, SessionOptions, lock};
 use crate::conversation::Attached;
 use crate::log::JournalOptions;
 use crate::permission::PermissionEnforcer;
+use crate::restate::restated;
 use crate::{
     Conversation, ConversationOptions, Defects, Error, Journal, OpenLog, StoredSession, session_name,
 };
@@ -239,16 +238,12 @@ impl Session {
 
     /// Tells the log a history that it does not hold.
     fn restate(&self, told: &History, clear_first: bool) {
-        if clear_first {
-            self.mutate(History::clear);
+        let mut history = self.lock_history();
+        let (now, mutations) = restated(told, clear_first);
+        for mutation in mutations {
+            self.sink.emit(EventKind::HistoryMutation(mutation));
         }
-        for entry in told.entries() {
-            self.mutate(|history| history.append_entry(HistoryEntry::clone(entry)));
-        }
-        let same = self.lock_history().messages() == told.messages();
-        if !same {
-            self.mutate(|history| history.replace(told.messages().to_vec()));
-        }
+        *history = now;
     }
 
     fn settle(&self, started: &BTreeSet<String>) {
