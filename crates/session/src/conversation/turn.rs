@@ -226,6 +226,13 @@ impl Conversation {
         }
     }
 
+    /// Aborts the active turn for `reason`; its input stays for [`end_turn`](Conversation::end_turn).
+    pub(crate) fn interrupt_because(&self, reason: TurnAbortReason) {
+        if let Some(turn) = &mut lock(&self.turns).active {
+            turn.abort(reason);
+        }
+    }
+
     /// Whether an interrupt was asked for.
     #[must_use]
     pub fn is_interrupt_requested(&self) -> bool {

@@ -27,6 +27,7 @@ impl Session {
         self.journal.check()?;
         self.conversation.start_task()?;
         let _end = EndOfTask(self);
+        self.answer_half_done(super::run::TURN_DROPPED);
         let cancel = self.conversation.turn_cancel().unwrap_or_default();
         let request = CompactionRequest::manual().with_instructions(instructions.unwrap_or_default());
         let outcome = Box::pin(self.compacted(request, &cancel)).await.map_err(compaction_failed)?;
@@ -47,7 +48,8 @@ impl Session {
             return Ok(());
         }
         let request = CompactionRequest::automatic(self.auto_compact_threshold()).with_coming_bytes(bytes);
-        self.automatic(request, cancel).await.map(|_| ())
+        // A turn whose model cannot be reached says so by itself.
+        self.automatic(request, cancel, true).await.map(|_| ())
     }
 
     /// Makes room while a turn runs; true when the history is another one.
@@ -58,22 +60,30 @@ impl Session {
     ) -> Result<bool, robota_core::Error> {
         let Some(threshold) = self.auto_compact_threshold() else { return Ok(false) };
         match pressure {
-            Pressure::Routine if !self.is_past_threshold(0) => Ok(false),
             // The provider counts otherwise than the estimate, so that smaller has to be enough.
-            Pressure::Refused => self.automatic(CompactionRequest::automatic(None), cancel).await,
-            _ => self.automatic(CompactionRequest::automatic(Some(threshold)), cancel).await,
+            Pressure::Refused => self.automatic(CompactionRequest::automatic(None), cancel, false).await,
+            _ => {
+                let may_wait = pressure == Pressure::Routine;
+                self.automatic(CompactionRequest::automatic(Some(threshold)), cancel, may_wait).await
+            }
         }
     }
 
-    /// Compacts for the session itself. What only means that it was not to be does not end the turn.
+    /// Compacts for the session itself. What only means that it was not to be does not end the turn; with
+    /// `may_wait`, while there is room yet, neither does a model that gave no summary.
     async fn automatic(
         &self,
         request: CompactionRequest,
         cancel: &CancellationToken,
+        may_wait: bool,
     ) -> Result<bool, robota_core::Error> {
         match Box::pin(self.compacted(request, cancel)).await {
             Ok(_) => Ok(true),
             Err(CompactionError::Nothing | CompactionError::Blocked(_) | CompactionError::Cancelled) => {
+                Ok(false)
+            }
+            Err(error @ (CompactionError::Provider(_) | CompactionError::EmptySummary)) if may_wait => {
+                tracing::warn!(session = %self.id, %error, "the history was not compacted");
                 Ok(false)
             }
             Err(error) => Err(error.into()),
@@ -100,7 +110,7 @@ impl Session {
         Ok(outcome)
     }
 
-    fn is_past_threshold(&self, coming_bytes: u64) -> bool {
+    pub(super) fn is_past_threshold(&self, coming_bytes: u64) -> bool {
         let Some(threshold) = self.auto_compact_threshold() else { return false };
         let history = self.lock_history();
         let state = self.agent.context_state_with(&history, coming_bytes);

@@ -1,9 +1,14 @@
 //! Where the lifecycle of a session meets its hooks (seed `000`, Hook Lifecycle).
 
+use std::time::Duration;
+
 use robota_core::{EventKind, EventSink, HookCall, HookInput, HookOutcome, SessionSource};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
+
+/// How long hooks of an end may take, all together.
+const LAST_HOOKS: Duration = Duration::from_secs(60);
 
 /// Longest `response` that a Stop hook is told, in characters (facts sheet 2.7).
 const RESPONSE: usize = 500;
@@ -28,6 +33,16 @@ impl Session {
             });
         }
         outcome
+    }
+
+    /// Tells hooks of an end, when no turn is left whose abort could end them: they have a deadline.
+    pub(super) async fn fire_last(&self, call: HookCall) {
+        let cancel = CancellationToken::new();
+        let _on_drop = cancel.clone().drop_guard();
+        let name = call.name();
+        if tokio::time::timeout(LAST_HOOKS, self.fire(call, &cancel)).await.is_err() {
+            tracing::warn!(session = %self.id, hook = name, "hooks did not end in time");
+        }
     }
 
     /// What hooks are told when `call` happens.

@@ -59,12 +59,12 @@ pub struct Session {
     threshold: Mutex<Option<AutoCompactThreshold>>,
     /// What hooks have added for the next prompt.
     waiting_context: Mutex<Vec<String>>,
-    /// Input of an aborted turn that nobody took.
+    /// Input of a turn whose future was dropped.
     unsent: Mutex<Vec<String>>,
     completed_turns: AtomicUsize,
     /// Where in the log the last snapshot was taken; [`snapshot::NEVER`] to have one taken soon.
     snapshot_offset: AtomicU64,
-    shutdown: tokio::sync::Mutex<bool>,
+    shutdown: tokio::sync::Mutex<shutdown::Stage>,
     defects: Defects,
 }
 
@@ -210,10 +210,7 @@ impl Session {
 
     /// The same for another reason than the user's wish; the `interrupted` event tells it.
     pub fn abort_because(&self, reason: TurnAbortReason) {
-        let unsent = self.conversation.abort_turn(reason);
-        if !unsent.is_empty() {
-            lock(&self.unsent).extend(unsent);
-        }
+        self.conversation.interrupt_because(reason);
     }
 
     /// Hands the model something more while a turn runs: it sees it with its next call. When the turn ends

@@ -15,7 +15,7 @@ use super::{Denial, Prompt, Session, lock, reminder};
 use crate::Error;
 
 /// Why tool calls have no result after a turn whose future was dropped.
-const TURN_DROPPED: &str = "the turn was dropped";
+pub(super) const TURN_DROPPED: &str = "the turn was dropped";
 
 /// What a turn came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub struct TurnOutcome {
     pub text: String,
     /// Model calls made.
     pub rounds: u32,
-    /// Tokens of all of them.
+    /// Tokens of all of them, and of compactions within the turn.
     pub usage: Usage,
     /// How long the turn took, in milliseconds.
     pub duration_ms: u64,
@@ -39,7 +39,8 @@ pub struct TurnOutcome {
     pub denials: Vec<Denial>,
     /// How full the context window is now.
     pub context: ContextState,
-    /// What [`Session::inject_input`] was given, and the model has not seen.
+    /// What [`Session::inject_input`] was given, and the model has not seen; after a turn whose future was
+    /// dropped, also what that one was given.
     pub unsent_input: Vec<String>,
 }
 
@@ -73,7 +74,14 @@ struct Run<'a> {
     cancel: CancellationToken,
     turn: u32,
     started: Timestamp,
+    /// What hooks have added for the prompt, until the prompt is part of the history.
+    context: Vec<String>,
+    /// Id of the prompt's message, once there is one.
+    prompt_id: Option<String>,
+    /// The end of the turn is in the log, or on its way there.
     ended: bool,
+    /// The next turn may have begun.
+    left: bool,
 }
 
 impl<'a> Run<'a> {
@@ -81,7 +89,8 @@ impl<'a> Run<'a> {
         let turn = session.conversation.start_turn()?;
         let cancel = session.conversation.turn_cancel().unwrap_or_default();
         let started = session.ambient().now();
-        Ok(Self { session, cancel, turn, started, ended: false })
+        let (context, prompt_id) = (Vec::new(), None);
+        Ok(Self { session, cancel, turn, started, context, prompt_id, ended: false, left: false })
     }
 
     async fn drive(mut self, prompt: Prompt) -> Result<TurnOutcome, Error> {
@@ -90,7 +99,7 @@ impl<'a> Run<'a> {
     }
 
     /// The turn itself: what comes before the model, and the engine.
-    async fn report(&self, prompt: Prompt) -> TurnReport {
+    async fn report(&mut self, prompt: Prompt) -> TurnReport {
         let session = self.session;
         session.answer_half_done(TURN_DROPPED);
         session.sink.begin_turn();
@@ -107,7 +116,10 @@ impl<'a> Run<'a> {
         if let Some(reason) = told.block {
             return TurnReport::without_model(Ok(TurnEnd::Blocked), reason);
         }
-        let message = session.prompt_message(prompt, told.additional_context);
+        self.context = std::mem::take(&mut *lock(&session.waiting_context));
+        self.context.extend(told.additional_context);
+        let message = session.prompt_message(prompt, &self.context);
+        self.prompt_id = Some(message.id.clone());
         let sink: Arc<dyn EventSink> = Arc::<super::SessionSink>::clone(&session.sink);
         let host = SessionHost::new(session, &self.cancel);
         let turn = Turn {
@@ -128,16 +140,18 @@ impl<'a> Run<'a> {
             Err(error) => {
                 session.record_failure(error, self.turn);
                 let reason = error.to_string();
-                session.fire(HookCall::StopFailure { reason }, &self.cancel).await;
+                session.fire_last(HookCall::StopFailure { reason }).await;
                 TurnEnd::Failed
             }
         };
+        let mut usage = report.usage;
+        usage += session.sink.seen().compaction_usage;
         let mut outcome = TurnOutcome {
             turn: self.turn,
             ended,
             text: report.text,
             rounds: report.rounds,
-            usage: report.usage,
+            usage,
             duration_ms: session.ambient().now().millis_since(self.started),
             api_duration_ms: report.api_duration_ms,
             denials: std::mem::take(&mut session.sink.seen().denials),
@@ -152,8 +166,7 @@ impl<'a> Run<'a> {
         if acknowledged.is_ok() {
             session.save_snapshot_if_due().await;
         }
-        outcome.unsent_input = std::mem::take(&mut lock(&session.unsent));
-        outcome.unsent_input.extend(session.conversation.finish_turn(ended));
+        outcome.unsent_input = self.leave(ended);
         match report.outcome.and(acknowledged) {
             Ok(()) => Ok(outcome),
             Err(error) => Err(Error::from(error).with_turn(outcome)),
@@ -184,6 +197,20 @@ impl<'a> Run<'a> {
         acknowledgement.await
     }
 
+    /// Makes room for the next turn, and returns the input that the model has not seen.
+    fn leave(&mut self, ended: TurnEnd) -> Vec<String> {
+        let session = self.session;
+        let joined = self.prompt_id.is_some() && session.sink.seen().first_message == self.prompt_id;
+        if !joined {
+            // The next prompt carries it.
+            lock(&session.waiting_context).append(&mut self.context);
+        }
+        let mut unsent = std::mem::take(&mut *lock(&session.unsent));
+        unsent.extend(session.conversation.finish_turn(ended));
+        self.left = true;
+        unsent
+    }
+
     /// Logs the end of a turn whose future was dropped.
     fn give_up(&self) {
         let session = self.session;
@@ -193,7 +220,9 @@ impl<'a> Run<'a> {
         session.journal.emit(EventKind::Interrupted { reason, history });
         let (rounds, usage) = {
             let seen = session.sink.seen();
-            (seen.rounds, seen.usage)
+            let mut usage = seen.usage;
+            usage += seen.compaction_usage;
+            (seen.rounds, usage)
         };
         drop(session.journal.acknowledge(EventKind::Complete {
             ended: TurnEnd::Interrupted,
@@ -212,8 +241,10 @@ impl Drop for Run<'_> {
         if !self.ended {
             self.give_up();
         }
-        if self.session.conversation.is_active_turn() {
-            self.session.conversation.finish_turn(TurnEnd::Interrupted);
+        if !self.left {
+            let unsent = self.leave(TurnEnd::Interrupted);
+            // Nobody is there to take it now; the next turn gives it back.
+            *lock(&self.session.unsent) = unsent;
         }
     }
 }
@@ -221,23 +252,21 @@ impl Drop for Run<'_> {
 impl Session {
     /// The prompt as it joins the history: with the note about this run where the history has another or
     /// none, and with what hooks have added.
-    fn prompt_message(&self, prompt: Prompt, added: Vec<String>) -> Message {
+    fn prompt_message(&self, prompt: Prompt, context: &[String]) -> Message {
         let body = Body::User { content: prompt.text, parts: prompt.parts, name: None };
         let ambient = self.ambient();
         let mut message = Message::with_body(ambient.next_id(), ambient.now(), body);
-        let mut context = std::mem::take(&mut *lock(&self.waiting_context));
-        context.extend(added);
         let note = self.facts.context_note.as_deref();
         let history = self.lock_history();
         let known = reminder::last_note(history.messages());
-        reminder::add(&mut message, note.filter(|note| known != Some(*note)), &context);
+        reminder::add(&mut message, note.filter(|note| known != Some(*note)), context);
         message
     }
 
-    /// Id of the answer that the turn came to: the last message, when it is the model's.
+    /// Id of the answer that the turn came to: the last message, when the model gave it in this turn.
     fn answer_of_turn(&self) -> Option<String> {
-        let history = self.lock_history();
-        history.messages().last().filter(|last| last.role() == "assistant").map(|last| last.id.clone())
+        let answer = self.sink.seen().last_answer.clone()?;
+        self.lock_history().messages().last().is_some_and(|last| last.id == answer).then_some(answer)
     }
 
     /// Records that a turn failed.

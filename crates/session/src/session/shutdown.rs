@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use robota_core::{EventKind, EventSink, HookCall};
-use tokio_util::sync::CancellationToken;
 
 use super::Session;
 use crate::Error;
@@ -11,19 +10,35 @@ use crate::Error;
 /// How long an aborted turn may take to end.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// How far the shutdown of a session has come, should its future be dropped in the middle: the next call
+/// goes on from there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It has not begun.
+    #[default]
+    Open,
+    /// The log has been told.
+    Logged,
+    /// The hooks have been told.
+    Told,
+    /// Everything is done.
+    Closed,
+}
+
 impl Session {
     /// Ends the session: aborts the turn that runs, logs the end, takes a snapshot, waits for the
     /// disk, tells the SessionEnd hooks, and gives the session free for other programs. `reason` is one of facts sheet 2.7, such
     /// as `prompt_input_exit` or `other`.
     ///
-    /// Happens once; later calls wait for the first and then do nothing.
+    /// Happens once; later calls wait for the first and then do nothing. When its future was dropped, the
+    /// next call does what is left. Hooks have a minute.
     ///
     /// # Errors
     ///
     /// [`Storage`](crate::ErrorKind::Storage). The session is closed all the same.
     pub async fn shutdown(&self, reason: impl Into<String>) -> Result<(), Error> {
-        let mut done = self.shutdown.lock().await;
-        if *done {
+        let mut stage = self.shutdown.lock().await;
+        if *stage == Stage::Closed {
             return Ok(());
         }
         self.conversation.refuse_turns();
@@ -34,7 +49,12 @@ impl Session {
         }
         self.answer_half_done("the session was closed");
         let reason = reason.into();
-        let logged = self.journal.acknowledge(EventKind::SessionShutdown { reason: reason.clone() }).await;
+        let logged = if *stage == Stage::Open {
+            *stage = Stage::Logged;
+            self.journal.acknowledge(EventKind::SessionShutdown { reason: reason.clone() }).await
+        } else {
+            self.journal.flush().await
+        };
         let saved = match logged {
             Ok(()) => self.save_last_snapshot().await,
             Err(error) => Err(error.into()),
@@ -43,9 +63,12 @@ impl Session {
             let (step, error) = ("persist".to_owned(), error.to_string());
             self.journal.emit(EventKind::SessionShutdownStepError { step, error });
         }
-        self.fire(HookCall::SessionEnd { reason }, &CancellationToken::new()).await;
+        if *stage == Stage::Logged {
+            *stage = Stage::Told;
+            self.fire_last(HookCall::SessionEnd { reason }).await;
+        }
         self.journal.close().await;
-        *done = true;
+        *stage = Stage::Closed;
         saved
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use futures_util::future::BoxFuture;
-use robota_core::{Error, EventKind, EventSink, HistoryMutation, Usage};
+use robota_core::{Error, EventKind, EventSink, HistoryMutation, RequestPurpose, Usage};
 use serde_json::Value;
 
 use crate::archive::TurnEnds;
@@ -40,8 +40,14 @@ pub(super) struct Seen {
     pub(super) denials: Vec<Denial>,
     /// Model calls made in this turn.
     pub(super) rounds: u32,
-    /// Tokens of this turn.
+    /// Tokens of its rounds.
     pub(super) usage: Usage,
+    /// Tokens of compactions within it.
+    pub(super) compaction_usage: Usage,
+    /// Id of the first message that it added to the history.
+    pub(super) first_message: Option<String>,
+    /// Id of the last answer of the model in it.
+    pub(super) last_answer: Option<String>,
     /// Ids of the calls that began and have no result in the history.
     pub(super) started: BTreeSet<String>,
 }
@@ -99,7 +105,10 @@ impl EventSink for SessionSink {
             self.turn_ends().see(mutation);
         }
         match &kind {
-            EventKind::ProviderRequest { last_words: false, .. } => self.seen().rounds += 1,
+            EventKind::ProviderRequest { last_words: false, purpose: RequestPurpose::Turn, .. } => {
+                self.seen().rounds += 1;
+            }
+            EventKind::CompactSummary { usage, .. } => self.seen().compaction_usage += *usage,
             EventKind::ProviderResponseNormalized { usage, .. } => self.seen().usage += *usage,
             EventKind::ToolExecutionRequest { tool_call_id, .. } => {
                 self.seen().started.insert(tool_call_id.clone());
@@ -112,8 +121,13 @@ impl EventSink for SessionSink {
                 });
             }
             EventKind::HistoryMutation(HistoryMutation::AppendMessage { message, .. }) => {
+                let mut seen = self.seen();
+                seen.first_message.get_or_insert_with(|| message.id.clone());
+                if message.role() == "assistant" {
+                    seen.last_answer = Some(message.id.clone());
+                }
                 if let Some(call) = message.answers() {
-                    self.seen().started.remove(call);
+                    seen.started.remove(call);
                 }
             }
             _ => {}

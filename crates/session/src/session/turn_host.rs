@@ -1,6 +1,6 @@
 //! What a session does for its turn while it runs.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use futures_util::future::BoxFuture;
 use robota_core::{Error, Message, Pressure, TurnHost};
@@ -16,11 +16,23 @@ pub(super) struct SessionHost<'a> {
     session: &'a Session,
     cancel: &'a CancellationToken,
     continuations: AtomicU32,
+    /// An attempt to make room has come to nothing; without need it is not made again in this turn.
+    gave_up: AtomicBool,
 }
 
 impl<'a> SessionHost<'a> {
     pub(super) fn new(session: &'a Session, cancel: &'a CancellationToken) -> Self {
-        Self { session, cancel, continuations: AtomicU32::new(0) }
+        Self { session, cancel, continuations: AtomicU32::new(0), gave_up: AtomicBool::new(false) }
+    }
+
+    async fn room(&self, pressure: Pressure) -> Result<bool, Error> {
+        let routine = pressure == Pressure::Routine;
+        if routine && (self.gave_up.load(Ordering::Relaxed) || !self.session.is_past_threshold(0)) {
+            return Ok(false);
+        }
+        let made = self.session.make_room(pressure, self.cancel).await?;
+        self.gave_up.store(!made, Ordering::Relaxed);
+        Ok(made)
     }
 
     /// Asks the Stop hooks whether the model is done with the answer `text`.
@@ -43,7 +55,7 @@ impl TurnHost for SessionHost<'_> {
     }
 
     fn make_room(&self, pressure: Pressure) -> BoxFuture<'_, Result<bool, Error>> {
-        Box::pin(self.session.make_room(pressure, self.cancel))
+        Box::pin(self.room(pressure))
     }
 
     fn finished<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Option<Message>> {

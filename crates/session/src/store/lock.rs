@@ -15,6 +15,9 @@ use crate::{Error, LockOwner, files};
 /// then held by nobody for a moment.
 const RETRY_EVERY: Duration = Duration::from_millis(10);
 const RETRIES: u32 = 40;
+/// The same for a lock of this process: a session that was just dropped gives its lock back when its log is
+/// written.
+const OWN_RETRIES: u32 = 10;
 
 /// Held while a session is open for writing.
 ///
@@ -43,7 +46,8 @@ impl SessionLock {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
                     let owner = owner(&mut file);
-                    if retries == RETRIES || owner.pid == Some(std::process::id()) {
+                    let own = owner.pid == Some(std::process::id());
+                    if retries == if own { OWN_RETRIES } else { RETRIES } {
                         return Err(Error::locked(id, owner));
                     }
                     retries += 1;

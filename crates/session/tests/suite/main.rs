@@ -10,6 +10,7 @@ mod crash;
 mod durability;
 mod expand;
 mod half_done;
+mod handover;
 #[cfg(unix)]
 mod hostile;
 mod lifecycle;
