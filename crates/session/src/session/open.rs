@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use robota_core::{
     Agent, AgentConfig, EventKind, EventSink, History, HistoryEntry, SessionId, SessionSource, ToolSpec,
+    Usage,
 };
 use serde_json::{Map, Value};
 
@@ -266,6 +267,7 @@ struct Origin {
     forked_from: Option<SessionId>,
     last_seq: u64,
     turn: u32,
+    usage: Usage,
     snapshot_offset: u64,
     extra: Map<String, Value>,
     defects: Defects,
@@ -281,6 +283,7 @@ impl Origin {
             forked_from: None,
             last_seq: 0,
             turn: 0,
+            usage: Usage::default(),
             snapshot_offset: 0,
             extra: Map::new(),
             defects: Defects::default(),
@@ -296,6 +299,7 @@ impl Origin {
             forked_from: stored.forked_from,
             last_seq: stored.mark.seq,
             turn: stored.turn,
+            usage: stored.usage,
             snapshot_offset: stored.snapshot_offset,
             extra: stored.extra,
             defects: stored.defects,
@@ -321,6 +325,7 @@ fn converse(
         sink: Arc::<SessionSink>::clone(sink),
         history: History::default(),
         last_turn: origin.turn,
+        usage: origin.usage,
         created: origin.created_at,
         defects: Defects::default(),
     };

@@ -6,6 +6,7 @@ mod compaction;
 mod host;
 mod progress;
 mod stand_in;
+mod summaries;
 
 use std::borrow::Borrow;
 use std::sync::{Arc, Mutex};
