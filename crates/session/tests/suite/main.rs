@@ -21,6 +21,7 @@ mod permission;
 mod random_events;
 mod recorded;
 mod replay;
+mod rerun_compaction;
 mod run;
 mod scene;
 mod snapshots;
