@@ -219,8 +219,9 @@ async fn whatever_is_changed_of_a_compaction_shows() {
         assert_eq!(found, Some((request, requests[request - 1])), "{pointer}: {report:?}");
     }
     let report = changed(&events, start, "/instructions", json!("Be brief.")).await;
-    let difference = &report[0].divergence.as_ref().unwrap().difference;
-    assert!(difference.contains("the instructions of the compaction"), "{difference}");
+    let said = report[0].divergence.as_ref().unwrap().to_string();
+    assert!(said.starts_with("compaction between turns, request 1 differs"), "{said}");
+    assert!(said.contains("the instructions of the compaction"), "{said}");
 
     // Without the line that says what was asked for, nothing can be made again.
     let mut older = events.clone();

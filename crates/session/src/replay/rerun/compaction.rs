@@ -40,6 +40,7 @@ pub(super) async fn replay_compaction(recorded: &Arc<RecordedCompaction>) -> Com
         unverifiable: outcome.unverifiable,
         divergence: outcome.divergence.map(|(index, difference)| Divergence {
             turn: recorded.turn,
+            compaction: true,
             request: index + 1,
             seq: seq_of(index),
             difference,
