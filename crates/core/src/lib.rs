@@ -25,8 +25,8 @@ mod tool;
 mod usage;
 
 pub use agent::{
-    Agent, AgentConfig, Authorization, GateRequest, NoHost, Pressure, ToolGate, Turn, TurnHost, TurnReport,
-    last_words_message, sendable,
+    Agent, AgentConfig, Authorization, GateRequest, NoHost, Pressure, RawPayloads, ToolGate, Turn, TurnHost,
+    TurnReport, last_words_message, sendable,
 };
 pub use ambient::{Ambient, Clock, IdSource, SystemClock, UuidIds};
 pub use error::{Error, ErrorKind};

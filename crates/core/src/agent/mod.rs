@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use gate::{Authorization, GateRequest, ToolGate};
 pub use host::{NoHost, Pressure, TurnHost};
+pub use raw_payloads::RawPayloads;
 pub use request::sendable;
 pub use turn::last_words_message;
 

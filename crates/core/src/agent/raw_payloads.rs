@@ -1,5 +1,7 @@
 //! Native payloads of one model call, on their way to the log.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use crate::{EventKind, EventSink, PayloadKind};
@@ -7,9 +9,10 @@ use crate::{EventKind, EventSink, PayloadKind};
 /// How many stream events share one line of the log.
 const BATCH: usize = 256;
 
-/// Hands native payloads on: stream events in batches, everything else at once. What waits is handed on at
-/// the end of the call, however it ends.
-pub(super) struct RawPayloads<'a> {
+/// Hands the native payloads of one model call on to the log (seed `000`, `provider_native_raw_payload`):
+/// stream events in batches, everything else at once. What waits is handed on when it is dropped, so that
+/// nothing is lost however the call ends.
+pub struct RawPayloads<'a> {
     provider: String,
     round: u32,
     sequence: u32,
@@ -18,11 +21,13 @@ pub(super) struct RawPayloads<'a> {
 }
 
 impl<'a> RawPayloads<'a> {
-    pub(super) fn new(provider: String, round: u32, sink: &'a dyn EventSink) -> Self {
+    /// For a call to `provider`, the number `round` of its turn or of its compaction.
+    pub fn new(provider: String, round: u32, sink: &'a dyn EventSink) -> Self {
         Self { provider, round, sequence: 0, waiting: Vec::new(), sink }
     }
 
-    pub(super) fn take(&mut self, kind: PayloadKind, payload: Value) {
+    /// Takes the payload of a [`ModelEvent::Raw`](crate::ModelEvent::Raw).
+    pub fn take(&mut self, kind: PayloadKind, payload: Value) {
         if kind == PayloadKind::StreamEvent {
             self.waiting.push(payload);
             if self.waiting.len() >= BATCH {
@@ -50,6 +55,12 @@ impl<'a> RawPayloads<'a> {
             payload,
         });
         self.sequence += 1;
+    }
+}
+
+impl fmt::Debug for RawPayloads<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawPayloads").field("round", &self.round).finish_non_exhaustive()
     }
 }
 

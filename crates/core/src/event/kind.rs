@@ -300,6 +300,23 @@ pub enum EventKind {
         #[serde(skip_serializing_if = "Vec::is_empty", default)]
         system_messages: Vec<String>,
     },
+    /// A compaction is about to make its first model call. With the history, the prompt, the tools and the
+    /// output limit, it stands for everything that shapes its calls.
+    CompactStart {
+        /// What asked for it.
+        trigger: CompactTrigger,
+        /// The share of the window to come under; `None` where smaller is enough.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        goal: Option<f64>,
+        /// What the summary should pay attention to, with what hooks have added.
+        #[serde(skip_serializing_if = "String::is_empty", default)]
+        instructions: String,
+        /// Bytes of the message that is about to be added.
+        #[serde(skip_serializing_if = "is_zero", default)]
+        coming_bytes: u64,
+        /// Size of the window, in tokens; 0 when unknown.
+        context_window: u64,
+    },
     /// One model call of a compaction is done.
     CompactSummary {
         /// Number of the part that was summarised, from 1.
@@ -377,6 +394,10 @@ pub enum EventKind {
     /// A kind this version does not know, with all its fields.
     #[serde(untagged)]
     Unknown(Map<String, Value>),
+}
+
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl EventKind {

@@ -5,6 +5,9 @@ use serde::Serialize;
 /// The window that is assumed where its size is not known, in tokens.
 const UNKNOWN_WINDOW: u64 = 100_000;
 
+/// No window is larger, whatever a host or a log says: sizes can be multiplied without a thought.
+const LARGEST_WINDOW: u64 = 1 << 40;
+
 /// Most tokens of a summary, whatever the window: all current models can write as much.
 const LONGEST_SUMMARY: u64 = 8_000;
 
@@ -65,10 +68,12 @@ impl Budget {
     /// The budget in a window of `window` tokens, 0 for unknown. `limit` is the share that must be come under,
     /// `taken` the bytes that no compaction can free. `None` when these alone reach the limit.
     pub(super) fn new(window: u64, limit: Option<f64>, taken: u64, most_output: Option<u32>) -> Option<Self> {
-        let tokens = if window == 0 { UNKNOWN_WINDOW } else { window };
+        let tokens = if window == 0 { UNKNOWN_WINDOW } else { window.min(LARGEST_WINDOW) };
         let bytes = bytes_of(tokens);
         let free = match limit {
-            Some(share) => part(bytes, share).checked_sub(taken + ENVELOPE).filter(|free| *free > 0)?,
+            Some(share) => {
+                part(bytes, share).checked_sub(taken.saturating_add(ENVELOPE)).filter(|free| *free > 0)?
+            }
             // Nothing is enforced, so there is always some room to plan with.
             None => (bytes * USUAL_LIMIT / 100).saturating_sub(taken).max(bytes / 10),
         };

@@ -15,8 +15,8 @@ use super::plan::Plan;
 use super::prompt::Brief;
 use super::request::{CompactionHooks, CompactionRequest};
 use super::scale::Scale;
-use super::summariser::{Progress, Summariser};
-use super::{CompactionError, Shortfall, summary_message};
+use super::summariser::{Progress, SHORTEST_SUMMARY, Summariser};
+use super::{AutoCompactThreshold, CompactionError, Shortfall, summary_message};
 
 /// Compacts a history.
 #[derive(Clone, Copy)]
@@ -89,7 +89,7 @@ impl Compactor<'_> {
         let scale = Scale::new(self.agent, &request, snapshot.sizes.iter().sum());
         let (budget, plans) = scale.plans(&snapshot.messages, &snapshot.sizes, &snapshot.expected)?;
         let focus = self.ask_hooks(&request).await?;
-        let mut summariser = self.summariser(&budget, focus, snapshot.reference);
+        let mut summariser = self.summariser(&budget, &request, focus, snapshot.reference);
         let mut taken = 0;
         let mut shortfall = Shortfall::default();
         for plan in plans {
@@ -143,14 +143,28 @@ impl Compactor<'_> {
         Ok(focus.instructions)
     }
 
-    fn summariser(&self, budget: &Budget, focus: String, history: HistoryRef) -> Summariser<'_> {
+    fn summariser(
+        &self,
+        budget: &Budget,
+        request: &CompactionRequest,
+        focus: String,
+        history: HistoryRef,
+    ) -> Summariser<'_> {
+        let opening = EventKind::CompactStart {
+            trigger: request.trigger,
+            goal: request.goal.map(AutoCompactThreshold::share),
+            instructions: focus.clone(),
+            coming_bytes: request.coming_bytes,
+            context_window: self.agent.config().context_window,
+        };
         Summariser {
+            opening: Some(opening),
             brief: Brief { agent: self.agent, focus, summary_tokens: budget.summary_tokens },
             sink: self.sink,
             cancel: self.cancel,
             history,
             request_bytes: usize::try_from(budget.request).unwrap_or(usize::MAX),
-            summary_bytes: usize::try_from(budget.summary).unwrap_or(usize::MAX),
+            summary_bytes: usize::try_from(budget.summary).unwrap_or(usize::MAX).max(SHORTEST_SUMMARY),
             progress: Progress::default(),
         }
     }

@@ -101,13 +101,13 @@ impl From<CompactionError> for Error {
         let (message, hint) = (error.to_string(), error.hint().map(str::to_owned));
         let kind = match &error {
             CompactionError::Provider(error) => ErrorKind::Provider(error.kind()),
-            CompactionError::EmptySummary => ErrorKind::Provider(robota_core::ProviderErrorKind::Protocol),
             CompactionError::Cancelled => ErrorKind::Provider(robota_core::ProviderErrorKind::Cancelled),
             CompactionError::Log(error) => error.kind(),
             CompactionError::Blocked(_) => ErrorKind::Configuration,
-            CompactionError::Nothing | CompactionError::NotEnough(_) | CompactionError::Changed => {
-                ErrorKind::Validation
+            CompactionError::NotEnough(_) | CompactionError::EmptySummary | CompactionError::Changed => {
+                ErrorKind::Compaction
             }
+            CompactionError::Nothing => ErrorKind::Validation,
         };
         let wrapped = Self::new(kind, message);
         let wrapped = match hint {

@@ -55,6 +55,7 @@ impl Brief<'_> {
         request.tool_choice = ToolChoice::None;
         request.max_output_tokens = Some(self.summary_tokens);
         request.idle_timeout = config.idle_timeout;
+        request.raw_capture = config.raw_capture;
         request
     }
 

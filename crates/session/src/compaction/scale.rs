@@ -38,7 +38,7 @@ impl<'a> Scale<'a> {
         let limit = self.request.goal.filter(|_| window > 0).map(|goal| goal.share());
         let systems = messages.iter().zip(sizes).filter(|(message, _)| message.role() == "system");
         let systems: u64 = systems.map(|(_, size)| size).sum();
-        let taken = bytes_of(self.fixed) + systems + self.request.coming_bytes;
+        let taken = bytes_of(self.fixed).saturating_add(systems).saturating_add(self.request.coming_bytes);
         let Some(budget) = Budget::new(window, limit, taken, config.max_output_tokens) else {
             return Err(CompactionError::NotEnough(self.shortfall(tokens_of(taken), 0)));
         };
@@ -80,7 +80,7 @@ impl<'a> Scale<'a> {
     }
 
     fn before(&self) -> u64 {
-        self.fixed + tokens_of(self.bytes + self.request.coming_bytes)
+        self.fixed.saturating_add(tokens_of(self.bytes.saturating_add(self.request.coming_bytes)))
     }
 
     fn shortfall(&self, after: u64, summary: u64) -> Shortfall {

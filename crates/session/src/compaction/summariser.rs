@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use robota_core::{
     EventKind, EventSink, FinishReason, HistoryRef, MessageRef, ModelEvent, ModelStream, ProviderError,
-    ProviderErrorKind, RequestPurpose, Usage,
+    ProviderErrorKind, RawPayloads, RequestPurpose, Usage,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -19,16 +19,22 @@ const MAX_REFUSALS: u32 = 4;
 /// Stands at the end of a summary that the model was not allowed to finish.
 const CUT_OFF: &str = "\n[The summary was cut off here.]";
 
+/// Least bytes that a summary may have: enough for what is cut, and for the words that say so. So a summary
+/// that was kept is one that would be kept as it is, and a replay can give it for the model's answer.
+pub(super) const SHORTEST_SUMMARY: usize = 256;
+
 /// Summarises a history part by part: each call has the summary so far and the next messages.
 pub(super) struct Summariser<'a> {
     pub(super) brief: Brief<'a>,
     pub(super) sink: &'a dyn EventSink,
     pub(super) cancel: &'a CancellationToken,
+    /// Stands in the log before the first call.
+    pub(super) opening: Option<EventKind>,
     /// The history that is summarised, for the log.
     pub(super) history: HistoryRef,
     /// Most bytes of text in one request.
     pub(super) request_bytes: usize,
-    /// Most bytes of the summary.
+    /// Most bytes of the summary; at least [`SHORTEST_SUMMARY`].
     pub(super) summary_bytes: usize,
     pub(super) progress: Progress,
 }
@@ -83,6 +89,9 @@ impl Summariser<'_> {
         let number = self.progress.parts + 1;
         let request = self.brief.request(&self.progress.summary, &part.text(), self.request_bytes);
         let config = self.brief.agent.config();
+        if let Some(opening) = self.opening.take() {
+            self.sink.emit(opening);
+        }
         self.sink.emit(EventKind::ProviderRequest {
             round: number,
             provider: config.provider.info().id.clone(),
@@ -96,7 +105,7 @@ impl Summariser<'_> {
         let written = self.cancel.run_until_cancelled(self.sink.written()).await;
         written.ok_or(CompactionError::Cancelled)?.map_err(CompactionError::Log)?;
         let stream = config.provider.stream(request, self.cancel.child_token());
-        let answer = self.receive(stream).await?;
+        let answer = self.receive(stream, number).await?;
         let usage = answer.usage;
         let summary = self.summary_of(&answer)?;
         self.progress.usage += usage;
@@ -106,11 +115,14 @@ impl Summariser<'_> {
         Ok(())
     }
 
-    async fn receive(&self, mut stream: ModelStream) -> Result<Answer, CompactionError> {
+    async fn receive(&self, mut stream: ModelStream, number: u32) -> Result<Answer, CompactionError> {
         let mut answer = Answer::default();
+        let provider = self.brief.agent.config().provider.info().id.clone();
+        let mut raw = RawPayloads::new(provider, number, self.sink);
         loop {
             let next = self.cancel.run_until_cancelled(stream.next()).await;
             match next.ok_or(CompactionError::Cancelled)? {
+                Some(Ok(ModelEvent::Raw { kind, payload })) => raw.take(kind, payload),
                 Some(Ok(event)) => self.take_event(event, &mut answer),
                 Some(Err(_)) if self.cancel.is_cancelled() => return Err(CompactionError::Cancelled),
                 Some(Err(error)) => return Err(CompactionError::Provider(error)),

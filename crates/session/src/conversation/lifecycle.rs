@@ -54,9 +54,9 @@ impl Conversation {
     /// - [`Create`](InitializeMode::Create) makes a new log, which begins with what was said so far.
     /// - [`Resume`](InitializeMode::Resume) goes on with a log of the store, possibly that of a
     ///   [`Session`](crate::Session): the history is what the log tells, calls of tools that were cut off
-    ///   are answered, and never run again by themselves, and everything else begins afresh. What could not
-    ///   be read is in [`defects`](Conversation::defects). What was said before is left to its own log; without
-    ///   one it is gone.
+    ///   are answered, and never run again by themselves. The tokens of its model calls are counted, and
+    ///   everything else begins afresh. What could not be read is in [`defects`](Conversation::defects). What
+    ///   was said before is left to its own log; without one it is gone.
     ///
     /// A log that was open before is closed.
     ///
@@ -147,7 +147,8 @@ impl Conversation {
         outcome
     }
 
-    /// Refuses all changes from now on, and aborts the active turn.
+    /// Refuses turns and other changes from now on, and aborts the active turn. What that still has to write
+    /// is still written.
     pub(crate) fn begin_closing(&self) {
         self.close_turns(|| self.closed.store(true, Ordering::Release));
         // Whoever was changing the history has told the log by now.
@@ -195,6 +196,7 @@ impl Conversation {
                 journal,
                 history,
                 last_turn: stored.turn,
+                usage: stored.usage,
                 created: stored.created_at,
                 defects: stored.defects,
             },
@@ -309,6 +311,7 @@ mod tests {
                 journal,
                 history: History::default(),
                 last_turn: 3,
+                usage: robota_core::Usage::default(),
                 created: Timestamp::default(),
                 defects: Defects::default(),
             },

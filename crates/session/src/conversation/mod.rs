@@ -27,7 +27,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use robota_core::{EventKind, EventSink, History, SessionId, Timestamp};
+use robota_core::{EventKind, EventSink, History, SessionId, Timestamp, Usage};
 use tokio::sync::Notify;
 
 pub use active_turn::{CurrentTurn, FinishedTurn};
@@ -106,6 +106,8 @@ pub(crate) struct Attached {
     pub(crate) history: History,
     /// Number of the last turn; 0 before the first.
     pub(crate) last_turn: u32,
+    /// Tokens of the model calls in the log.
+    pub(crate) usage: Usage,
     pub(crate) created: Timestamp,
     /// What could not be read of the log.
     pub(crate) defects: Defects,
@@ -127,10 +129,11 @@ impl Conversation {
 
     /// A conversation whose log is open already.
     pub(crate) fn attached(options: ConversationOptions, state: Attached) -> Self {
-        let Attached { session_id, journal, sink, history, last_turn, created, defects } = state;
+        let Attached { session_id, journal, sink, history, last_turn, usage, created, defects } = state;
         let recorder = Recorder::new(journal, sink);
         let mut conversation = Self::assemble(options, session_id, Some(recorder), history);
         conversation.turns = Mutex::new(Turns::after(last_turn));
+        conversation.ledger = Mutex::new(Ledger::after(&usage));
         conversation.created = created;
         conversation.defects = defects;
         conversation

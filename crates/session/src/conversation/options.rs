@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use robota_core::{Ambient, SessionId};
+use robota_core::{Ambient, Redactor, SessionId};
 
-use crate::{Durability, LineFilter, NullStore, SessionStore};
+use crate::{Durability, LineFilter, NullStore, SessionStore, redacting_filter};
 
 /// What a conversation is made of: the constructor arguments of seed `003`.
 ///
@@ -23,7 +23,8 @@ pub struct ConversationOptions {
     pub store: Arc<dyn SessionStore>,
     /// When the log is made to survive the death of the machine.
     pub durability: Durability,
-    /// Goes over every log line before it is stored.
+    /// Goes over every log line before it is stored; by default it takes out what stands under the key of a
+    /// secret.
     pub line_filter: Option<LineFilter>,
     /// Working directory, absolute; recorded with the conversation.
     pub cwd: PathBuf,
@@ -39,7 +40,7 @@ impl ConversationOptions {
             model: model.into(),
             store: Arc::new(NullStore),
             durability: Durability::default(),
-            line_filter: None,
+            line_filter: Some(redacting_filter(Redactor::default())),
             cwd: cwd.into(),
         }
     }

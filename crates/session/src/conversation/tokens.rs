@@ -39,7 +39,8 @@ impl Conversation {
         self.touch();
     }
 
-    /// The tokens counted so far; `None` when none ever were.
+    /// The tokens counted so far; `None` when none ever were. After a resume, those of the model calls in the
+    /// log are among them.
     #[must_use]
     pub fn token_info(&self) -> Option<TokenInfo> {
         lock(&self.ledger).tokens
@@ -63,6 +64,16 @@ impl TokenInfo {
     pub(super) fn add_total(&mut self, tokens: u64) -> u64 {
         self.total_tokens = self.total_tokens.saturating_add(tokens);
         tokens
+    }
+
+    /// The tokens of which is known what they were.
+    pub(crate) const fn usage(&self) -> Usage {
+        Usage {
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            cache_read_tokens: self.cache_read_input_tokens,
+            cache_write_tokens: self.cache_creation_input_tokens,
+        }
     }
 
     /// Adds the tokens of a model call, and returns how many they are.
@@ -108,6 +119,17 @@ pub struct RateLimits {
 pub(super) struct Ledger {
     pub(super) tokens: Option<TokenInfo>,
     pub(super) limits: Option<RateLimits>,
+}
+
+impl Ledger {
+    /// The ledger of a conversation whose model calls took `usage` before it was opened again.
+    pub(super) fn after(usage: &Usage) -> Self {
+        let mut ledger = Self::default();
+        if !usage.is_empty() {
+            ledger.tokens.get_or_insert_default().add_usage(usage);
+        }
+        ledger
+    }
 }
 
 const fn is_zero(count: &u64) -> bool {

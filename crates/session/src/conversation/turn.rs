@@ -48,11 +48,6 @@ impl Conversation {
         Ok(())
     }
 
-    /// Lets no turn begin any more, and aborts the one that runs. What is written is still written.
-    pub(crate) fn refuse_turns(&self) {
-        self.close_turns(|| self.closed.store(true, std::sync::atomic::Ordering::Release));
-    }
-
     /// Ends the active turn: as interrupted when it was aborted, otherwise as completed. Returns the input
     /// that nobody took. Questions that are still open are taken back, and the turn's token is cancelled.
     ///

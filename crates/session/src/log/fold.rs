@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use robota_core::{HistoryHead, HistoryMutation, MessageRef, SessionId, Timestamp};
+use robota_core::{HistoryHead, HistoryMutation, MessageRef, SessionId, Timestamp, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -209,6 +209,12 @@ impl LogFold {
                 }
                 self.rebase(line);
             }
+            "provider_response_normalized" | "compact_summary" => {
+                // What one of another format has used, nobody knows.
+                if let Ok(used) = serde_json::from_slice::<Used>(line.text) {
+                    self.state.usage += used.usage;
+                }
+            }
             "history_mutation" => {
                 let mutation = decode_mutation(line.text, envelope)?;
                 self.altered |= envelope.redacted;
@@ -356,6 +362,11 @@ struct Refers {
 #[derive(Deserialize)]
 struct Length {
     length: usize,
+}
+
+#[derive(Deserialize)]
+struct Used {
+    usage: Usage,
 }
 
 #[derive(Deserialize)]

@@ -5,8 +5,8 @@
 //!   a session is resumed ([`LogFold`](crate::LogFold)).
 //! - [`validate_session_replay_log_entries`] says what is missing in a log, or stands in the wrong place.
 //! - [`expand`] gives each event with everything it refers to: messages, histories, tools.
-//! - [`replay`] runs the turns again, with the model's answers and the tools' results from the log, and
-//!   checks every request against the one that was made then.
+//! - [`replay`] runs the turns and the compactions again, with the model's answers and the tools' results
+//!   from the log, and checks every request against the one that was made then.
 //!
 //! All four take events one at a time and hold one history. None of them fails: what cannot be used is
 //! passed over, and said.

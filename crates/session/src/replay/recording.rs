@@ -16,7 +16,7 @@ pub(super) enum Recorded {
     /// A turn.
     Turn(RecordedTurn),
     /// A compaction.
-    Compaction(RecordedCompaction),
+    Compaction(Arc<RecordedCompaction>),
 }
 
 /// One recorded turn, from its prompt on.
@@ -72,13 +72,41 @@ pub(super) struct RecordedAnswer {
 /// One recorded compaction: its model calls, and what they came to.
 pub(super) struct RecordedCompaction {
     pub(super) turn: u32,
+    pub(super) settings: Arc<Settings>,
+    /// What it was asked for; `None` in logs of before it was recorded.
+    pub(super) start: Option<CompactionStart>,
     /// The messages that were to be compacted.
     pub(super) before: Vec<MessageRef>,
-    /// Secrets were taken out of something that was said in it.
+    /// What was added to them while they were summarised.
+    pub(super) added: Vec<MessageRef>,
+    /// Secrets were taken out of something that it depends on.
     pub(super) redacted: bool,
     pub(super) requests: Vec<CompactionRequest>,
     /// The messages from then on; `None` when it came to nothing.
     pub(super) replacement: Option<Vec<MessageRef>>,
+}
+
+/// What a compaction was asked for, with what hooks have added, and the size of its window.
+#[derive(Clone)]
+pub(super) struct CompactionStart {
+    pub(super) request: crate::CompactionRequest,
+    pub(super) context_window: u64,
+}
+
+impl CompactionStart {
+    /// What `event` tells of it; `None` when it is about something else.
+    fn of(event: &EventKind) -> Option<Self> {
+        let EventKind::CompactStart { trigger, goal, instructions, coming_bytes, context_window } = event
+        else {
+            return None;
+        };
+        let mut request = crate::CompactionRequest::manual();
+        request.trigger = *trigger;
+        request.goal = goal.and_then(|share| share.try_into().ok());
+        request.instructions.clone_from(instructions);
+        request.coming_bytes = *coming_bytes;
+        Some(Self { request, context_window: *context_window })
+    }
 }
 
 /// One recorded model call of a compaction.
@@ -88,6 +116,7 @@ pub(super) struct CompactionRequest {
     pub(super) part: u32,
     /// How many messages the log says there were.
     pub(super) told_length: usize,
+    pub(super) digest: Option<RequestDigest>,
     /// The summary of everything up to this part; `None` when the call was cut off or failed.
     pub(super) summary: Option<String>,
 }
@@ -154,6 +183,10 @@ impl Recorder {
                     request.answer = Some(RecordedAnswer { message_id, finish, message: None });
                 }
             }
+            EventKind::CompactStart { .. } => {
+                self.end_compaction(false);
+                self.begin_compaction(event);
+            }
             EventKind::CompactSummary { part, summary, .. } => {
                 let Some(compaction) = &mut self.compaction else { return };
                 compaction.redacted |= event.redacted;
@@ -161,7 +194,7 @@ impl Recorder {
                     request.summary = Some(summary.clone());
                 }
             }
-            EventKind::ContextCompact { .. } => self.end_compaction(),
+            EventKind::ContextCompact { .. } => self.end_compaction(true),
             EventKind::Complete { ended, .. } => {
                 if let Some(turn) = &mut self.turn {
                     turn.ended = Some(*ended);
@@ -180,7 +213,7 @@ impl Recorder {
 
     /// The log has come to its end, or to a place where whatever went on has ended.
     pub(super) fn end(&mut self) {
-        self.end_compaction();
+        self.end_compaction(false);
         self.changes.clear();
         self.finished.extend(self.turn.take().map(Recorded::Turn));
     }
@@ -210,7 +243,7 @@ impl Recorder {
 
     fn requested(&mut self, event: &Event) {
         let EventKind::ProviderRequest { digest, last_words, .. } = &event.kind else { return };
-        self.end_compaction();
+        self.end_compaction(false);
         if self.turn.as_ref().is_none_or(|turn| turn.turn != event.turn) {
             // The line that begins the turn is lost.
             self.begin_turn(event, 0);
@@ -229,34 +262,56 @@ impl Recorder {
         }
     }
 
-    fn compaction_requested(&mut self, event: &Event) {
-        let EventKind::ProviderRequest { round, history, .. } = &event.kind else { return };
-        let goes_on = |compaction: &RecordedCompaction| {
-            compaction.turn == event.turn
-                && compaction.replacement.is_none()
-                && compaction.requests.last().is_some_and(|last| last.part < *round || last.summary.is_none())
-        };
-        if !self.compaction.as_ref().is_some_and(goes_on) {
-            self.end_compaction();
-        }
-        let messages = self.fold.as_ref().map_or(&[][..], |fold| fold.history().messages());
-        let compaction = self.compaction.get_or_insert_with(|| RecordedCompaction {
+    fn begin_compaction(&mut self, event: &Event) {
+        self.compaction = Some(RecordedCompaction {
             turn: event.turn,
-            before: messages.to_vec(),
-            redacted: false,
+            settings: Arc::clone(&self.settings),
+            start: CompactionStart::of(&event.kind),
+            before: self.messages().to_vec(),
+            added: Vec::new(),
+            redacted: event.redacted || self.settings.redacted || !self.redacted.is_empty(),
             requests: Vec::new(),
             replacement: None,
         });
+    }
+
+    fn compaction_requested(&mut self, event: &Event) {
+        let EventKind::ProviderRequest { round, history, digest, .. } = &event.kind else { return };
+        let goes_on = |compaction: &RecordedCompaction| {
+            let last = compaction.requests.last();
+            compaction.turn == event.turn
+                && compaction.replacement.is_none()
+                && last.is_none_or(|last| last.part < *round || last.summary.is_none())
+        };
+        if !self.compaction.as_ref().is_some_and(goes_on) {
+            self.end_compaction(false);
+            self.begin_compaction(event);
+        }
+        let Some(compaction) = &mut self.compaction else { return };
+        if compaction.start.is_some()
+            && compaction.requests.is_empty()
+            && history.length < compaction.before.len()
+        {
+            // What was added while hooks were asked.
+            compaction.added = compaction.before.split_off(history.length);
+        }
         compaction.requests.push(CompactionRequest {
             seq: event.seq,
             part: *round,
             told_length: history.length,
+            digest: *digest,
             summary: None,
         });
     }
 
-    fn end_compaction(&mut self) {
-        self.finished.extend(self.compaction.take().map(Recorded::Compaction));
+    /// The compaction is over. Only the event at its end, `done`, says that the messages were replaced by it,
+    /// and not by something else after it had failed.
+    fn end_compaction(&mut self, done: bool) {
+        let Some(mut compaction) = self.compaction.take() else { return };
+        compaction.replacement.take_if(|_| !done);
+        if !compaction.requests.is_empty() {
+            self.finished.push_back(Recorded::Compaction(compaction.into()));
+        }
     }
 
     /// The messages were `length` before `mutation`, and are what the fold has made of it since.
@@ -279,7 +334,8 @@ impl Recorder {
                 if event.redacted && matches!(mutation, HistoryMutation::Replace { .. }) {
                     self.redacted.extend(there.into_iter().map(str::to_owned));
                 }
-                if let Some(compaction) = &mut self.compaction {
+                let replaced = matches!(mutation, HistoryMutation::Replace { .. });
+                if let Some(compaction) = self.compaction.as_mut().filter(|_| replaced) {
                     compaction.redacted |= event.redacted;
                     compaction.replacement = Some(messages.clone());
                 }
@@ -289,6 +345,9 @@ impl Recorder {
     }
 
     fn appended(&mut self, message: &MessageRef) {
+        if let Some(compaction) = &mut self.compaction {
+            compaction.added.push(message.clone());
+        }
         let own = matches!(message.body, Body::Assistant { .. } | Body::Tool { .. });
         self.change(if own { Change::Own(message.clone()) } else { Change::Said(message.clone()) });
         let Some(turn) = &mut self.turn else { return };

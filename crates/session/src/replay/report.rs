@@ -32,7 +32,7 @@ pub struct TurnReplay {
     pub divergence: Option<Divergence>,
 }
 
-/// What came of looking at one compaction again.
+/// What came of running one compaction again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CompactionReplay {
@@ -55,6 +55,9 @@ pub struct CompactionReplay {
 pub struct Divergence {
     /// Number of the turn; 0 for a compaction outside of turns.
     pub turn: u32,
+    /// It is in a compaction, and not among the requests of the turn itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub compaction: bool,
     /// Number of the request in the turn or in the compaction, from 1.
     pub request: usize,
     /// Number of the event that recorded the request, or the last one before it where none did.
@@ -84,6 +87,11 @@ impl ReplayReport {
 impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { turn, request, difference, .. } = self;
-        write!(f, "turn {turn}, request {request} differs from the recorded one: {difference}")
+        let place = match (self.compaction, turn) {
+            (false, _) => format!("turn {turn}"),
+            (true, 0) => "compaction between turns".to_owned(),
+            (true, _) => format!("compaction in turn {turn}"),
+        };
+        write!(f, "{place}, request {request} differs from the recorded one: {difference}")
     }
 }

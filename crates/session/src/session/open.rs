@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
-use robota_core::{Agent, AgentConfig, EventKind, EventSink, History, SessionId, SessionSource, ToolSpec};
+use robota_core::{
+    Agent, AgentConfig, EventKind, EventSink, History, SessionId, SessionSource, ToolSpec, Usage,
+};
 use serde_json::{Map, Value};
 
 use super::sink::SessionSink;
@@ -261,6 +263,7 @@ struct Origin {
     forked_from: Option<SessionId>,
     last_seq: u64,
     turn: u32,
+    usage: Usage,
     snapshot_offset: u64,
     extra: Map<String, Value>,
     defects: Defects,
@@ -276,6 +279,7 @@ impl Origin {
             forked_from: None,
             last_seq: 0,
             turn: 0,
+            usage: Usage::default(),
             snapshot_offset: 0,
             extra: Map::new(),
             defects: Defects::default(),
@@ -291,6 +295,7 @@ impl Origin {
             forked_from: stored.forked_from,
             last_seq: stored.mark.seq,
             turn: stored.turn,
+            usage: stored.usage,
             snapshot_offset: stored.snapshot_offset,
             extra: stored.extra,
             defects: stored.defects,
@@ -316,6 +321,7 @@ fn converse(
         sink: Arc::<SessionSink>::clone(sink),
         history: History::default(),
         last_turn: origin.turn,
+        usage: origin.usage,
         created: origin.created_at,
         defects: Defects::default(),
     };

@@ -41,8 +41,7 @@ impl Session {
         if *stage == Stage::Closed {
             return Ok(());
         }
-        self.conversation.refuse_turns();
-        self.abort();
+        self.conversation.begin_closing();
         if tokio::time::timeout(GRACE, self.conversation.idle()).await.is_err() {
             // Its future is neither polled nor dropped; it can do no more harm than this.
             tracing::warn!(session = %self.id, "a turn did not end, the session is closed all the same");

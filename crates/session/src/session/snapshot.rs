@@ -63,7 +63,9 @@ impl Session {
             let history = self.lock_history();
             (history.clone(), self.journal.mark())
         };
-        let log = RecordLog::new(mark, self.conversation.last_turn(), &history);
+        // Taken while no model is called, so that the log up to the mark tells the same.
+        let usage = self.conversation.token_info().unwrap_or_default().usage();
+        let log = RecordLog::new(mark, self.conversation.last_turn(), &history).with_usage(usage);
         let system = &self.agent.config().system;
         let first_prompt = history.messages().iter().find(|message| message.role() == "user");
         let mut messages: Vec<MessageRef> = Vec::with_capacity(history.messages().len() + 1);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use robota_core::{
     EntryCategory, EntryData, History, HistoryEntry, HistoryHead, HistoryMutation, MessageRef, SessionId,
-    Timestamp,
+    Timestamp, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -87,6 +87,9 @@ pub struct RecordLog {
     /// [`History::counted_tokens`]: the bytes added since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_since: Option<u64>,
+    /// Tokens of all model calls so far, those of compactions too.
+    #[serde(default, skip_serializing_if = "Usage::is_empty")]
+    pub usage: Usage,
 }
 
 impl RecordLog {
@@ -107,7 +110,15 @@ impl RecordLog {
             message_bytes: history.message_bytes(),
             counted_tokens: counted.map(|(tokens, _)| tokens),
             counted_since: counted.map(|(_, since)| since),
+            usage: Usage::default(),
         }
+    }
+
+    /// The same place, up to which model calls took `usage`.
+    #[must_use]
+    pub const fn with_usage(mut self, usage: Usage) -> Self {
+        self.usage = usage;
+        self
     }
 
     /// The history whose views are `messages` and `entries`, as it was at this place.
@@ -214,6 +225,7 @@ impl SessionRecord {
         stored.extra = self.extra;
         if let Some(log) = self.log {
             stored.turn = log.turn;
+            stored.usage = log.usage;
             stored.mark = LogMark { seq: log.seq, offset: log.offset };
         }
         stored

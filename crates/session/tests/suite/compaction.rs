@@ -178,8 +178,14 @@ async fn a_summary_takes_the_place_of_what_was_said_before_the_last_exchange() {
     assert_eq!((outcome.summary.as_str(), outcome.usage), ("The build was fixed.", usage(900, 50)));
     assert_eq!((outcome.summarized_messages, outcome.kept_messages, outcome.parts), (4, 2, 1));
     assert!(outcome.after.used_tokens < outcome.before.used_tokens);
-    let names =
-        ["provider_request", "compact_summary", "history_mutation", "history_mutation", "context_compact"];
+    let names = [
+        "compact_start",
+        "provider_request",
+        "compact_summary",
+        "history_mutation",
+        "history_mutation",
+        "context_compact",
+    ];
     assert_eq!(bench.recorder.names(), names, "no text of the summary reaches the user's answer");
 
     let entries = bench.history.lock().unwrap().entries().to_vec();

@@ -22,6 +22,7 @@ mod permission;
 mod random_events;
 mod recorded;
 mod replay;
+mod rerun_compaction;
 mod run;
 mod scene;
 mod snapshots;

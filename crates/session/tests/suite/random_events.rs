@@ -48,16 +48,17 @@ fn mutation() -> impl Strategy<Value = Value> {
 
 fn provider_event() -> impl Strategy<Value = Value> {
     let ids = (0u8..6, 0u32..4, any::<bool>());
-    (0u8..8, ids, reference()).prop_map(|(kind, (id, round, flag), history)| {
+    (0u8..9, ids, reference()).prop_map(|(kind, (id, round, flag), history)| {
         let tool = json!({"name": "Look", "description": "", "inputSchema": {}});
         let usage = json!({"inputTokens": u64::MAX});
         match kind {
             0 => json!({"event": "session_init", "cwd": "/p", "provider": "p", "model": "m", "permissionMode": "default", "systemPrompt": "s", "systemPromptLength": 1, "toolSchemas": [tool], "rawCapture": "full"}),
             1 => json!({"event": "session_resume", "provider": "p", "model": "m", "history": history}),
             2 | 3 => json!({"event": "pre_run", "provider": "p", "model": "m", "history": history, "maxRounds": round}),
-            4 => json!({"event": "provider_request", "round": round, "provider": "p", "model": "m", "history": history, "lastWords": flag, "digest": flag.then(|| "0".repeat(32)), "purpose": if round == 0 { "compaction" } else { "turn" }}),
+            4 => json!({"event": "provider_request", "round": round, "provider": "p", "model": "m", "history": history, "lastWords": flag, "digest": flag.then(|| "0".repeat(32)), "purpose": if round < 2 { "compaction" } else { "turn" }}),
             5 | 6 => json!({"event": "provider_response_normalized", "round": round, "messageId": format!("m{id}"), "model": "m", "finishReason": if flag { "pause_turn" } else { "end_turn" }, "usage": usage, "toolCallsCount": round, "renamedCalls": {"c0": 7}}),
-            _ => json!({"event": "compact_summary", "part": u32::MAX, "summary": "text 1", "usage": usage}),
+            7 => json!({"event": "compact_start", "trigger": "auto", "goal": if flag { 0.9 } else { -1.0 }, "instructions": "x", "comingBytes": if round == 0 { u64::MAX } else { 0 }, "contextWindow": ([0, 1, 1_000_000, u64::MAX][round as usize])}),
+            _ => json!({"event": "compact_summary", "part": if flag { 1 } else { u32::MAX }, "summary": "text 1", "usage": usage}),
         }
     })
 }

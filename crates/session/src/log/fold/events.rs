@@ -109,6 +109,9 @@ impl StoredSession {
                 self.tool_schemas = schemas.or_else(|| self.tool_schemas.take());
             }
             EventKind::SessionName { name } => self.name.clone_from(name),
+            EventKind::ProviderResponseNormalized { usage, .. } | EventKind::CompactSummary { usage, .. } => {
+                self.usage += *usage;
+            }
             EventKind::ToolExecutionRequest { tool_call_id, .. } => {
                 self.started_calls.insert(tool_call_id.clone());
             }

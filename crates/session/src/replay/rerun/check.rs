@@ -106,7 +106,8 @@ fn tools(told: &[Arc<ToolSpec>], made: &[Arc<ToolSpec>]) -> Option<String> {
     })
 }
 
-fn messages(told: &[MessageRef], made: &[MessageRef]) -> Option<String> {
+/// The first thing in which the messages `made` differ from those that were `told`.
+pub(super) fn messages(told: &[MessageRef], made: &[MessageRef]) -> Option<String> {
     let pairs = told.iter().zip(made).enumerate();
     let differing = pairs.into_iter().find(|(_, (was, is))| !same(was, is));
     if let Some((place, (was, is))) = differing {

@@ -6,6 +6,7 @@ mod compaction;
 mod host;
 mod progress;
 mod stand_in;
+mod summaries;
 
 use std::borrow::Borrow;
 use std::sync::{Arc, Mutex};
@@ -25,8 +26,8 @@ use self::stand_in::{Open, StandInModel, stand_in_tools};
 use super::recording::{Recorded, RecordedTurn, Recorder};
 use super::report::{Divergence, ReplayReport, TurnReplay};
 
-/// Runs each turn of the session that `events` record, on the history it then had, and compares
-/// every request. Calls no model, runs no tool, writes nothing.
+/// Runs each turn and each compaction of the session that `events` record, on the history it then had, and
+/// compares every request. Calls no model, runs no tool, writes nothing.
 ///
 /// What the user said meanwhile, what hooks added and what compactions made of the history is taken from
 /// the log, at the places it has there. A turn that was interrupted or failed is followed up to there. An
@@ -84,6 +85,7 @@ impl Rerun {
         self.witness = outcome.witness;
         let divergence = outcome.divergence.map(|(index, difference)| Divergence {
             turn: recorded.turn,
+            compaction: false,
             request: index + 1,
             seq: recorded.requests.get(index).map_or(recorded.last_seq, |request| request.seq),
             difference,

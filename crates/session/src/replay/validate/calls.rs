@@ -19,7 +19,7 @@ pub(super) struct Calls {
     round: Option<u32>,
     request: Option<OpenRequest>,
     /// The part of a compaction that is being summarised.
-    part: Option<u32>,
+    part: Option<OpenPart>,
     /// The messages were replaced since the last request.
     replaced: bool,
     /// The answer whose message is yet to come.
@@ -34,6 +34,12 @@ struct Open {
     round: Option<u32>,
     /// Id of the message or name of the tool.
     what: String,
+}
+
+struct OpenPart {
+    open: Open,
+    /// A native payload of the answer was there.
+    native: bool,
 }
 
 struct OpenRequest {
@@ -80,10 +86,7 @@ impl Calls {
             }
             EventKind::ProviderRequest { .. } => self.requested(index, event, issues),
             EventKind::ProviderNativeRawPayload { round, payload_kind, .. } => {
-                let answers = matches!(payload_kind, PayloadKind::Response | PayloadKind::StreamEvent);
-                if let Some(request) = self.request.as_mut().filter(|_| answers && self.part.is_none()) {
-                    request.native |= request.open.round == Some(*round);
-                }
+                self.native(*round, *payload_kind);
             }
             EventKind::TextDelta { delta } => self.text(!delta.is_empty()),
             EventKind::ProviderRetry { .. } => {
@@ -92,11 +95,7 @@ impl Calls {
                 }
             }
             EventKind::ProviderResponseNormalized { .. } => self.answered(index, event, issues),
-            EventKind::CompactSummary { part, .. } if self.part.take() != Some(*part) => {
-                let message = format!("part {part} was summarised, and no request asks for it");
-                let open = Open::new(index, event, Some(*part), "");
-                issues.push(open.issue(ReplayIssueCode::ProviderRequestMissing, message));
-            }
+            EventKind::CompactSummary { part, .. } => self.summarised(index, event, *part, issues),
             EventKind::HistoryMutation(mutation) => self.changed(mutation),
             EventKind::ToolExecutionRequest { tool_call_id, tool_name, .. } => {
                 self.tools.insert(tool_call_id.clone(), Open::new(index, event, self.round, tool_name));
@@ -120,7 +119,8 @@ impl Calls {
     fn requested(&mut self, index: usize, event: &Event, issues: &mut Issues) {
         let EventKind::ProviderRequest { round, last_words, purpose, .. } = &event.kind else { return };
         if *purpose == RequestPurpose::Compaction {
-            self.part = Some(*round);
+            let open = Open::new(index, event, Some(*round), "");
+            self.part = Some(OpenPart { open, native: false });
             return;
         }
         // A request that the provider refused for its length is made again on another history.
@@ -151,6 +151,28 @@ impl Calls {
         }
         if self.raw_capture && !request.native {
             no_native_payload(request.open, issues);
+        }
+    }
+
+    fn native(&mut self, round: u32, kind: PayloadKind) {
+        let (open, native) = match (&mut self.part, &mut self.request) {
+            (Some(part), _) => (&part.open, &mut part.native),
+            (None, Some(request)) => (&request.open, &mut request.native),
+            (None, None) => return,
+        };
+        let answers = matches!(kind, PayloadKind::Response | PayloadKind::StreamEvent);
+        *native |= answers && open.round == Some(round);
+    }
+
+    fn summarised(&mut self, index: usize, event: &Event, part: u32, issues: &mut Issues) {
+        match self.part.take().filter(|asked| asked.open.round == Some(part)) {
+            None => {
+                let message = format!("part {part} was summarised, and no request asks for it");
+                let open = Open::new(index, event, Some(part), "");
+                issues.push(open.issue(ReplayIssueCode::ProviderRequestMissing, message));
+            }
+            Some(asked) if self.raw_capture && !asked.native => no_native_payload(asked.open, issues),
+            Some(_) => {}
         }
     }
 

@@ -19,13 +19,15 @@ use crate::{Defect, DefectKind, LogItem};
 
 /// Kinds that a replay rests on. An event of such a name that does not decode is damaged, and not of a
 /// later version.
-const NEEDED: [&str; 11] = [
+const NEEDED: [&str; 13] = [
     "session_init",
     "session_resume",
     "pre_run",
     "provider_request",
     "provider_response_normalized",
     "history_mutation",
+    "compact_start",
+    "compact_summary",
     "tool_execution_request",
     "tool_execution_result",
     "assistant",

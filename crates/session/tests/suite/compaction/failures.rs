@@ -13,7 +13,7 @@ async fn an_abort_ends_the_call_and_leaves_the_history() {
     let (error, ()) = tokio::join!(bench.fails(CompactionRequest::manual()), abort);
     assert!(matches!(error, CompactionError::Cancelled));
     assert!(matches!(bench.fails(CompactionRequest::manual()).await, CompactionError::Cancelled));
-    assert_eq!(bench.recorder.names(), ["provider_request"]);
+    assert_eq!(bench.recorder.names(), ["compact_start", "provider_request"]);
 }
 
 #[tokio::test]

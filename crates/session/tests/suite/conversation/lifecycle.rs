@@ -264,3 +264,15 @@ async fn shutdown_happens_once_whoever_asks() {
     assert_eq!(names(&room.events(&uuid(1))), ["session_init", "session_shutdown"]);
     in_memory().shutdown().await.unwrap();
 }
+
+#[tokio::test]
+async fn secrets_are_taken_out_of_the_log_unless_something_else_is_asked_for() {
+    let room = Room::new();
+    let conversation = room.recorded().await;
+    let mut message = robota_core::Message::user("m", robota_core::Timestamp::default(), "hi");
+    message.metadata.insert("settings".into(), serde_json::json!({"apiKey": "hunter22hunter22"}));
+    conversation.record_message(message).unwrap();
+    conversation.shutdown().await.unwrap();
+    let log = room.log(conversation.session_id().as_str());
+    assert!(log.contains("[REDACTED]") && !log.contains("hunter22"), "{log}");
+}
