@@ -8,6 +8,7 @@ mod harmless;
 mod host;
 mod print;
 mod prompt_input;
+mod session_args;
 mod session_command;
 mod signals;
 mod stdout;

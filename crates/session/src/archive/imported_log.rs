@@ -95,8 +95,8 @@ async fn save(
 }
 
 fn keeps_nothing() -> Error {
-    Error::storage("cannot make a session", "this store keeps nothing")
-        .with_hint("give a store that keeps sessions")
+    Error::storage("cannot import a session", "this store keeps nothing")
+        .with_hint("import it into a store that keeps sessions")
 }
 
 /// Adds `kinds` to the lines of a log; all but the first of a log happened when the session last changed.

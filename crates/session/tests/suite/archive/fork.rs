@@ -50,7 +50,10 @@ async fn a_copy_may_begin_at_an_earlier_turn_or_nothing_is_made() {
 
     at_one.at = Some(7);
     let error = fork(&scene.store, &id("s"), &at_one).await.unwrap_err();
-    assert_eq!((error.kind(), error.hint()), (ErrorKind::InvalidTurn, Some("choose one of the turns 1 to 2, or 0 for before the first")));
+    assert_eq!(
+        (error.kind(), error.hint()),
+        (ErrorKind::InvalidTurn, Some("choose one of the turns 1 to 2, or 0 for before the first"))
+    );
     let error = fork(&scene.store, &id("none"), &options()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert_eq!(scene.store.list().await.unwrap().sessions.len(), 2);
