@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use robota_testkit::{Reply, Script};
+use robota_testkit::{FakeModelServer, Reply, Rule, Script};
 use serde_json::{Value, json};
 
 use crate::context::{Context, Run};
@@ -79,7 +79,10 @@ fn what_is_no_document_is_refused_and_keys_are_taken_out() {
 #[test]
 fn a_copy_needs_no_key_and_may_begin_at_an_earlier_turn() {
     let call = Reply::new().text("Looking.").tool_call("c1", "Bash", json!({"command": "echo hi"}));
-    let context = Context::new(Script::new().reply(call).reply("Done.").reply("Again.").reply("Other."));
+    let script = Script::new().reply(call).reply("Done.").reply("Again.").reply("Other.");
+    // What came after the turn is not in the copy.
+    let server = FakeModelServer::builder(script).ignore(Rule::StablePrefix).start().unwrap();
+    let context = Context::with(server);
     context.run(&["-p", "go", "-n", "alpha", "--allowed-tools", "Bash(echo *)"]).assert_success();
     context.run(&["-p", "more", "-c"]).assert_success();
     let before = context.space.snapshot();
