@@ -25,7 +25,7 @@ use tokio::runtime::Runtime;
 
 use crate::compose::{SETTINGS_HINT, session_failure};
 use crate::exit::{Exit, Failure};
-use crate::harmless::one_line;
+use crate::harmless::{json as harmless_json, one_line};
 use crate::host::Host;
 use crate::print::runtime;
 use crate::session_args::{Query, SessionCommand};
@@ -181,6 +181,7 @@ fn print<T: Serialize>(report: &T, json: bool, tell: impl FnOnce(&mut Output)) -
 
 fn json_of<T: Serialize>(value: &T) -> Result<String, Failure> {
     serde_json::to_string(value)
+        .map(harmless_json)
         .map_err(|error| Failure::new(Exit::Failed, format!("this cannot be written as JSON: {error}")))
 }
 

@@ -139,6 +139,11 @@ fn version_help_completions_and_manual_come_from_one_table() {
             assert!(page.contains(flag), "{flag} is missing in {page}");
         }
     }
+    for page in [text(&["man"]).replace("\\-", "-"), text(&["completions", "bash"])] {
+        assert!(page.contains("--older-than"), "{page}");
+    }
+    let page = text(&["man"]).replace("\\-", "-");
+    assert!(page.contains("robota session log SESSION [--expand] [--follow] [--json]"), "{page}");
     assert!(text(&["--help"]).contains("143  ended by SIGTERM"));
 }
 
