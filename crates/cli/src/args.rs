@@ -28,7 +28,7 @@ pub(crate) struct Cli {
 const AFTER_HELP: &str = "\
 Exit codes:
     0  the turn completed
-    1  the turn failed or reached a limit (model error, --max-turns, full context window), or a log is not valid
+    1  the turn failed or reached a limit (--max-turns, full window), or a log is not valid
     2  the command line or the prompt cannot be used
     3  configuration: no key, unreadable settings, unknown provider or session
     4  files: the session's log cannot be written or read, or standard output cannot be written
