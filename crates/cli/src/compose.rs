@@ -67,7 +67,8 @@ fn exit_of_assembly(error: &AssemblyError) -> Exit {
     if error.is_configuration() { Exit::Configuration } else { Exit::Usage }
 }
 
-const SETTINGS_HINT: &str =
+/// What to do about settings that cannot be read.
+pub(crate) const SETTINGS_HINT: &str =
     "Nothing was started, because rules in that file would be lost. Correct it or move it away.";
 
 /// The provider of a resolved profile.

@@ -19,7 +19,9 @@ mod provider;
 mod query;
 mod settings;
 
-pub use assembly::{Assembly, AssemblyError, PermissionOverrides, PromptOverrides, SessionBlueprint};
+pub use assembly::{
+    Assembly, AssemblyError, PermissionOverrides, PromptOverrides, SessionBlueprint, log_filter,
+};
 pub use context::{
     ContextFile, ContextFiles, ContextKind, ContextOrigin, MAX_CONTEXT_FILE, MAX_CONTEXT_TOTAL,
 };

@@ -58,7 +58,7 @@ pub use session::{Denial, InjectedRole, Prompt, Session, SessionOptions, TurnOut
 #[cfg(feature = "conformance")]
 pub use store::conformance;
 pub use store::{
-    Deleted, DeletedFile, FileStore, Listing, MemoryStore, NullStore, RecordLog, SessionHead, SessionRecord,
-    SessionStore, SkippedFile, Snapshot, StoredSession,
+    Deleted, DeletedFile, FileStore, GrowingLog, Listing, MemoryStore, NullStore, RecordLog, SessionHead,
+    SessionRecord, SessionStore, SkippedFile, Snapshot, StoredSession,
 };
 pub use terminal::{Spinner, TerminalApproval, TerminalOutput};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
 use assert_cmd::Command;
-use robota_testkit::{FakeModelServer, Script, TempWorkspace};
+use robota_testkit::{FakeModelServer, RecordedRequest, Script, TempWorkspace};
 use serde_json::Value;
 
 /// What a run of the program left behind.
@@ -136,10 +136,19 @@ impl Context {
     /// The only session log of the project.
     pub(crate) fn log(&self) -> Vec<Value> {
         let folder = self.space.path("project/.robota/logs");
-        let logs: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut logs: Vec<_> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        logs.retain(|path| path.extension() == Some("jsonl".as_ref()));
         assert_eq!(logs.len(), 1, "{logs:?}");
         read_log(&logs[0])
     }
+}
+
+/// What the user said last, without the note about the run in front of it.
+pub(crate) fn last_prompt(request: &RecordedRequest) -> String {
+    let text = request.last_user_text();
+    let said = text.split_once("</system-reminder>\n").map_or(&*text, |(_, said)| said);
+    said.to_owned()
 }
 
 /// The events of a log.

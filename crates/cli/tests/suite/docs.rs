@@ -310,6 +310,36 @@ fn every_flag_and_exit_code_has_its_row() {
 }
 
 #[test]
+fn every_session_command_has_its_row_and_its_examples_run() {
+    let page = read("docs/sessions.md");
+    let context = Context::new(Script::new().reply("It parses.").reply("Done."));
+    let help = |arguments: &[&str]| {
+        let run = context.bare(&[arguments, &["--help"]].concat()).output().unwrap();
+        Run::of(run).assert_success().stdout.clone()
+    };
+    let of_all = help(&["session"]);
+    let (_, commands) = of_all.split_once("Commands:\n").unwrap();
+    let commands = commands.lines().take_while(|line| !line.is_empty());
+    // Descriptions go on in lines that are indented further.
+    let names = commands.filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
+    let known = names.filter_map(|line| line.split_whitespace().next());
+    let rows = rows(&page, "command");
+    let documented = rows.iter().map(|row| spans(&row[0])[0].split_whitespace().nth(2).unwrap());
+    assert!(known.eq(documented.clone()), "{of_all}");
+    for (name, row) in documented.zip(&rows) {
+        let mut known = flags(&help(&["session", name]));
+        known.remove("--help");
+        assert_eq!(flags(&row[0]), known, "{name}");
+    }
+
+    context.run(&["-p", "explain the parser", "-n", "parser"]).assert_success();
+    let examples = blocks(&page, "sh").into_iter().find(|block| block.contains("session list")).unwrap();
+    for line in examples.lines() {
+        Run::of(context.shell(line).output().unwrap()).assert_success();
+    }
+}
+
+#[test]
 fn every_variable_has_its_row() {
     let rows = rows(&read("docs/settings.md"), "variable");
     let documented = rows.iter().map(|row| (row[0].trim_matches('`'), row[1].as_str()));

@@ -12,6 +12,8 @@ mod kills;
 mod long_session;
 mod prompt_size;
 mod readme;
+mod session_archive;
+mod session_commands;
 mod sessions;
 mod signals;
 mod text_output;

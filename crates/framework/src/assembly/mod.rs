@@ -23,6 +23,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 pub use error::AssemblyError;
 pub use permissions::PermissionOverrides;
+pub use redaction::log_filter;
 
 use crate::context::ContextFiles;
 use crate::prompt::{ContextNote, PromptParts, PromptSection};
@@ -211,22 +212,7 @@ impl SessionBlueprint {
     /// Every value that came from a credential source: what children and logs must not see.
     fn secrets(&self) -> Vec<SecretString> {
         let of_model = self.model.credential.as_ref().map(|credential| credential.secret().clone());
-        let profiles = self.settings.providers.values().chain(&self.settings.legacy_provider);
-        let of_profiles = profiles.filter_map(|profile| {
-            let key = profile.api_key.as_ref()?;
-            match key.expose_secret().strip_prefix("$ENV:") {
-                Some(name) => self.environment.lookup(name).map(SecretString::from),
-                None => Some(key.clone()),
-            }
-        });
-        let of_environment = [
-            Variable::ANTHROPIC_API_KEY,
-            Variable::ANTHROPIC_AUTH_TOKEN,
-            Variable::OPENAI_API_KEY,
-            Variable::BRAVE_API_KEY,
-        ];
-        let of_environment = of_environment.into_iter().filter_map(|variable| self.environment.get(variable));
-        of_model.into_iter().chain(of_profiles).chain(of_environment.map(SecretString::from)).collect()
+        of_model.into_iter().chain(redaction::secrets(&self.settings, &self.environment)).collect()
     }
 }
 

@@ -4,6 +4,9 @@ use robota_core::Redactor;
 use robota_session::{LineFilter, redacting_filter};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::settings::Settings;
+use crate::{Environment, Variable};
+
 /// Shorter credentials are placeholders such as `none`, and would turn up in ordinary words.
 const SHORTEST: usize = 8;
 
@@ -11,6 +14,36 @@ const SHORTEST: usize = 8;
 /// secret, such as `apiKey`.
 pub(super) fn filter(secrets: &[SecretString]) -> LineFilter {
     redacting_filter(Redactor::new(secrets.iter().map(ExposeSecret::expose_secret)))
+}
+
+/// What keeps credentials out of what is written by whoever needs no model, such as `robota session import`:
+/// the filter of an [`Assembly`](super::Assembly), for the keys of all profiles and of the environment.
+#[must_use]
+pub fn log_filter(settings: &Settings, environment: &Environment) -> LineFilter {
+    filter(&secrets(settings, environment).collect::<Vec<_>>())
+}
+
+/// Every value that came from a credential source.
+pub(super) fn secrets<'a>(
+    settings: &'a Settings,
+    environment: &'a Environment,
+) -> impl Iterator<Item = SecretString> + 'a {
+    let profiles = settings.providers.values().chain(&settings.legacy_provider);
+    let of_profiles = profiles.filter_map(|profile| {
+        let key = profile.api_key.as_ref()?;
+        match key.expose_secret().strip_prefix("$ENV:") {
+            Some(name) => environment.lookup(name).map(SecretString::from),
+            None => Some(key.clone()),
+        }
+    });
+    let of_environment = [
+        Variable::ANTHROPIC_API_KEY,
+        Variable::ANTHROPIC_AUTH_TOKEN,
+        Variable::OPENAI_API_KEY,
+        Variable::BRAVE_API_KEY,
+    ];
+    let of_environment = of_environment.into_iter().filter_map(|variable| environment.get(variable));
+    of_profiles.chain(of_environment.map(SecretString::from))
 }
 
 /// Whether the credential is one, and not a placeholder.

@@ -6,9 +6,8 @@ use robota_core::{Ambient, SessionId};
 use serde::Serialize;
 
 use super::imported_log::ImportedLog;
-use super::record::snapshot;
 use super::{Artifact, ImportError, ImportErrorKind, parse_artifact};
-use crate::{Error, ErrorKind, LineFilter, SessionStore, StoredSession};
+use crate::{Error, ErrorKind, LineFilter, SessionStore};
 
 /// How an artifact is imported.
 #[derive(Clone)]
@@ -118,23 +117,12 @@ pub async fn import(
         ImportId::As(id) => id.clone(),
     };
     let filter = options.line_filter.as_ref();
-    let ImportedLog { lines, mut state, restated } = ImportedLog::of(artifact, &id, filter)?;
-    let log = store.create_with(&id, lines).await.map_err(|error| match error.kind() {
+    let imported = ImportedLog::of(artifact, &id, filter)?;
+    let restated = imported.restated;
+    let state = imported.store(store, &id, filter).await.map_err(|error| match error.kind() {
         ErrorKind::Exists => error.with_hint("import it under a fresh id, or delete the session first"),
         _ => error,
     })?;
-    let Some(log) = log else { return Err(keeps_nothing()) };
-    // Large fields may have gone into files of their own.
-    state.mark.offset = log.offset;
-    if let Err(error) = save(store, &state, filter).await {
-        drop(log);
-        if let Err(error) = store.delete(&id).await {
-            tracing::warn!(%error, session = %id, "an import that failed left files behind");
-        }
-        return Err(error);
-    }
-    // Its lock until here: nobody opens a session that is half there.
-    drop(log);
     let log = artifact.log.as_ref();
     Ok(ImportReport {
         session_id: id,
@@ -151,14 +139,6 @@ pub async fn import(
     })
 }
 
-async fn save(
-    store: &dyn SessionStore,
-    state: &StoredSession,
-    filter: Option<&LineFilter>,
-) -> Result<(), Error> {
-    store.save(snapshot(state, filter)?).await
-}
-
 fn read_artifact(from: impl Read, limit: u64) -> Result<Artifact, Error> {
     let mut json = Vec::new();
     from.take(limit.saturating_add(1))
@@ -169,9 +149,4 @@ fn read_artifact(from: impl Read, limit: u64) -> Result<Artifact, Error> {
         return Err(ImportError::new(ImportErrorKind::TooLarge, "", expected, "more").into());
     }
     Ok(parse_artifact(&json)?)
-}
-
-fn keeps_nothing() -> Error {
-    Error::storage("cannot import a session", "this store keeps nothing")
-        .with_hint("import it into a store that keeps sessions")
 }

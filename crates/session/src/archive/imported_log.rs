@@ -4,8 +4,9 @@ use robota_core::{Event, EventKind, MessageRef, SessionId, Timestamp};
 use serde_json::value::to_raw_value;
 
 use super::raw_object::RawObject;
+use super::record::snapshot;
 use super::{Artifact, ImportError, restate};
-use crate::{DefectKind, Error, LineFilter, LogFold, SessionRecord, StoredSession};
+use crate::{DefectKind, Error, LineFilter, LogFold, SessionRecord, SessionStore, StoredSession};
 
 /// What is written, and what it comes to.
 pub(super) struct ImportedLog {
@@ -34,12 +35,25 @@ impl ImportedLog {
                 (lines.map_err(cannot_encode)?, more, restated, next)
             }
         };
-        for kind in more {
-            let event = next.event(kind);
-            serde_json::to_writer(&mut lines, &event).map_err(cannot_encode)?;
-            lines.push(b'\n');
-            next.at = told.updated_at.max(event.timestamp);
-        }
+        add(more, &mut next, told.updated_at, &mut lines)?;
+        Self::of_lines(id, lines, told, restated, filter)
+    }
+
+    /// A log that tells `told`, which nothing else tells.
+    pub(super) fn telling(told: StoredSession, filter: Option<&LineFilter>) -> Result<Self, Error> {
+        let (id, mut lines) = (told.id.clone(), Vec::new());
+        let mut next = Next::new(&id, 0, told.created_at);
+        add(restate::whole(&told, false), &mut next, told.updated_at, &mut lines)?;
+        Self::of_lines(&id, lines, told, true, filter)
+    }
+
+    fn of_lines(
+        id: &SessionId,
+        mut lines: Vec<u8>,
+        told: StoredSession,
+        restated: bool,
+        filter: Option<&LineFilter>,
+    ) -> Result<Self, Error> {
         if let Some(filter) = filter {
             lines = filtered(&lines, filter)?;
         }
@@ -47,6 +61,58 @@ impl ImportedLog {
         state.extra = told.extra;
         Ok(Self { lines, state, restated })
     }
+
+    /// Makes the session `id` of it, all of it or nothing, and says what it comes to.
+    pub(super) async fn store(
+        self,
+        store: &dyn SessionStore,
+        id: &SessionId,
+        filter: Option<&LineFilter>,
+    ) -> Result<StoredSession, Error> {
+        let Self { lines, mut state, .. } = self;
+        let Some(log) = store.create_with(id, lines).await? else { return Err(keeps_nothing()) };
+        // Large fields may have gone into files of their own.
+        state.mark.offset = log.offset;
+        if let Err(error) = save(store, &state, filter).await {
+            drop(log);
+            if let Err(error) = store.delete(id).await {
+                tracing::warn!(%error, session = %id, "a session that could not be made left files behind");
+            }
+            return Err(error);
+        }
+        // Its lock until here: nobody opens a session that is half there.
+        drop(log);
+        Ok(state)
+    }
+}
+
+async fn save(
+    store: &dyn SessionStore,
+    state: &StoredSession,
+    filter: Option<&LineFilter>,
+) -> Result<(), Error> {
+    store.save(snapshot(state, filter)?).await
+}
+
+fn keeps_nothing() -> Error {
+    Error::storage("cannot import a session", "this store keeps nothing")
+        .with_hint("import it into a store that keeps sessions")
+}
+
+/// Adds `kinds` to the lines of a log; all but the first of a log happened when the session last changed.
+fn add(
+    kinds: Vec<EventKind>,
+    next: &mut Next<'_>,
+    last_change: Timestamp,
+    lines: &mut Vec<u8>,
+) -> Result<(), Error> {
+    for kind in kinds {
+        let event = next.event(kind);
+        serde_json::to_writer(&mut *lines, &event).map_err(cannot_encode)?;
+        lines.push(b'\n');
+        next.at = last_change.max(event.timestamp);
+    }
+    Ok(())
 }
 
 /// The numbers and times of events that are added to a log.
@@ -142,5 +208,5 @@ fn fold(id: &SessionId, lines: &[u8]) -> Result<StoredSession, Error> {
 }
 
 fn cannot_encode(error: serde_json::Error) -> Error {
-    Error::storage("cannot encode the log of the import", error)
+    Error::storage("cannot encode the log of a session", error)
 }

@@ -1,4 +1,4 @@
-//! Stored sessions without running them: exported, imported, migrated, renamed, tidied up, and read as
+//! Stored sessions without running them: exported, imported, forked, migrated, renamed, tidied up, and read as
 //! they were at an earlier turn.
 //!
 //! Everything here works on what a store keeps, calls no model and runs no tool. What changes a session
@@ -9,6 +9,7 @@ mod artifact;
 mod artifact_log;
 mod export;
 mod fields;
+mod fork;
 mod gc;
 mod import;
 mod import_error;
@@ -23,6 +24,7 @@ mod turns;
 
 pub use artifact::{Artifact, parse_artifact};
 pub use export::{ExportOptions, ExportReport, export};
+pub use fork::{ForkOptions, ForkReport, fork};
 pub use gc::{GcItem, GcKind, GcOptions, GcPlan, GcReport, apply_gc, plan_gc};
 pub use import::{ImportId, ImportOptions, ImportReport, import, import_from};
 pub use import_error::{ImportError, ImportErrorKind};

@@ -19,6 +19,8 @@ pub struct LogReader<R> {
     payloads: Option<(SessionId, Arc<dyn PayloadSource>)>,
     /// Pieces of the line read last.
     waiting: VecDeque<LogItem>,
+    /// The number of that line.
+    line: Option<u64>,
 }
 
 /// A piece of a log.
@@ -35,7 +37,7 @@ impl<R: Read> LogReader<R> {
     /// The log in `reader`.
     #[must_use]
     pub fn new(reader: R) -> Self {
-        Self { lines: Lines::new(reader, 0), payloads: None, waiting: VecDeque::new() }
+        Self { lines: Lines::new(reader, 0), payloads: None, waiting: VecDeque::new(), line: None }
     }
 
     /// The same log, of `session`, with the payloads of `source` in their place. Of one that is missing, or
@@ -44,6 +46,12 @@ impl<R: Read> LogReader<R> {
     pub fn with_payloads(mut self, session: SessionId, source: Arc<dyn PayloadSource>) -> Self {
         self.payloads = Some((session, source));
         self
+    }
+
+    /// The line that the last item came from, counted from 1; `None` before the first.
+    #[must_use]
+    pub fn line(&self) -> Option<u64> {
+        self.line
     }
 }
 
@@ -59,6 +67,7 @@ impl<R: Read> Iterator for LogReader<R> {
                 Ok(line) => line?,
                 Err(error) => return Some(Err(error)),
             };
+            self.line = line.place.line;
             take(&line, self.payloads.as_ref(), &mut self.waiting);
         }
     }

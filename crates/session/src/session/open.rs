@@ -10,6 +10,7 @@ use robota_core::{
 };
 use serde_json::{Map, Value};
 
+use super::half_done::PROCESS_STOPPED;
 use super::sink::SessionSink;
 use super::{Facts, Session, SessionOptions, lock};
 use crate::conversation::Attached;
@@ -22,9 +23,6 @@ use crate::{
 
 /// The tools, as events carry them.
 type Specs = Arc<[Arc<ToolSpec>]>;
-
-/// Why tool calls have no result after a resume.
-const PROCESS_STOPPED: &str = "the process stopped";
 
 impl Session {
     /// Makes a session.

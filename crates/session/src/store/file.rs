@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use robota_core::{Clock, SessionId, SystemClock, Timestamp};
 
 use super::file_log::FileLog;
+use super::growing_log::GrowingLog;
 use super::listing::{self, log_path, record_path};
 use super::load::{Loaded, load};
 use super::lock::SessionLock;
@@ -83,6 +84,19 @@ impl FileStore {
         let path = self.log_path(id);
         let log = files::open_read(&path).map_err(cannot("read", &path))?;
         Ok(LogReader::new(log).with_payloads(id.clone(), self.folders.payloads(id)))
+    }
+
+    /// The same for a log that is still being written: the reader ends where the log ends for now, and has
+    /// what has come since when it is asked again. A line that is not whole yet comes when it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_log`](FileStore::read_log).
+    pub fn follow_log(&self, id: &SessionId) -> Result<LogReader<GrowingLog>, Error> {
+        self.folders.check()?;
+        let path = self.log_path(id);
+        let log = files::open_read(&path).map_err(cannot("read", &path))?;
+        Ok(LogReader::new(GrowingLog::new(log)).with_payloads(id.clone(), self.folders.payloads(id)))
     }
 
     /// Removes the session `id`: its snapshot, its log, and the payloads of its log. A session that is not

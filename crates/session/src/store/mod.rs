@@ -6,6 +6,7 @@ mod decode;
 mod file;
 mod file_log;
 mod find;
+mod growing_log;
 mod head;
 mod listing;
 mod load;
@@ -27,6 +28,7 @@ use futures_util::future::BoxFuture;
 use robota_core::SessionId;
 
 pub use file::FileStore;
+pub use growing_log::GrowingLog;
 pub use head::SessionHead;
 pub(crate) use head::preview;
 pub use listing::{Listing, SkippedFile};

@@ -1,6 +1,7 @@
 //! Stored sessions without running them.
 
 mod export;
+mod fork;
 mod gc;
 mod import;
 mod migrate;
