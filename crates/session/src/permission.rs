@@ -144,8 +144,9 @@ impl PermissionEnforcer {
             Err(verdict) => verdict,
         };
         let allow_rule = verdict.allow_rule.clone();
-        let question = Question::open(self.sink.as_ref(), request, &verdict);
+        // First, so that whoever is told of the question can answer it at once.
         let decided = self.conversation.insert_pending_approval(&request.call.id);
+        let question = Question::open(self.sink.as_ref(), request, &verdict);
         let asked = PermissionRequest {
             tool_name: request.call.name.clone(),
             tool_call_id: request.call.id.clone(),
@@ -276,4 +277,44 @@ const NOT_ALLOWED: &str = "the user did not allow this";
 
 fn denied(reason: String, allow_rule: Option<String>) -> Authorization {
     Authorization::Denied { reason, allow_rule }
+}
+
+#[cfg(test)]
+mod tests {
+    use robota_core::{Error, ToolCall, ToolClass, ToolSpec};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::ConversationOptions;
+
+    /// Answers a question in the moment it is told of it.
+    struct Prompt(Arc<Conversation>);
+
+    impl EventSink for Prompt {
+        fn emit(&self, kind: EventKind) {
+            if let EventKind::PermissionRequest { tool_call_id, .. } = kind {
+                self.0.notify_approval(&tool_call_id, ReviewDecision::Denied);
+            }
+        }
+
+        fn written(&self) -> BoxFuture<'_, Result<(), Error>> {
+            Box::pin(future::ready(Ok(())))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_question_can_be_answered_as_soon_as_it_is_told() {
+        let conversation = Arc::new(Conversation::new(ConversationOptions::new("m", "/p")).unwrap());
+        conversation.start_turn().unwrap();
+        let mode = PermissionMode::Default;
+        let (rules, cwd) = (RuleSet::default(), std::path::PathBuf::from("/p"));
+        let policy = PermissionPolicy { mode, rules, roots: Vec::new(), cwd, home: None };
+        let (handler, sink) = (Arc::new(ExternalApproval), Arc::new(Prompt(Arc::clone(&conversation))));
+        let gate = PermissionEnforcer::new(policy, Some(handler), conversation, sink);
+        let call = ToolCall { id: "c1".into(), name: "Order".into(), arguments: "{}".into() };
+        let (spec, cancel) = (ToolSpec::new("Order", ToolClass::Other, ""), CancellationToken::new());
+        let asked = gate.authorize(GateRequest::new(&call, &spec, &[], &cancel));
+        let answer = future::FutureExt::now_or_never(asked).expect("the answer is there already");
+        assert_eq!(answer, denied(NOT_ALLOWED.to_owned(), Some("Order".to_owned())));
+    }
 }

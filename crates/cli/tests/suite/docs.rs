@@ -139,6 +139,8 @@ mod assembled {
 }
 
 mod direct {
+    mod supervised;
+
     // docs: direct
     use std::error::Error;
     use std::path::Path;
@@ -274,9 +276,11 @@ fn help() -> String {
 
 #[test]
 fn the_embedding_guide_shows_the_programs_that_are_compiled_here() {
-    let (guide, source) = (read("docs/embedding.md"), include_str!("docs.rs"));
+    let (guide, here) = (read("docs/embedding.md"), include_str!("docs.rs"));
+    let supervised = include_str!("docs/direct/supervised.rs");
     let shown = blocks(&guide, "rust");
-    for name in ["assembled", "direct", "in_tests"] {
+    let programs = [("assembled", here), ("direct", here), ("supervised", supervised), ("in_tests", here)];
+    for (name, source) in programs {
         let (before, after) = source.split_once(&format!("// docs: {name}\n")).unwrap();
         let indent = before.rsplit('\n').next().unwrap_or_default();
         let region = after.split_once(&format!("\n{indent}// docs: end")).unwrap().0;
@@ -284,7 +288,7 @@ fn the_embedding_guide_shows_the_programs_that_are_compiled_here() {
         let program: String = region.lines().map(dedent).collect();
         assert!(shown.contains(&program), "docs/embedding.md must show this program:\n{program}");
     }
-    assert_eq!(shown.len(), 3, "a further program in docs/embedding.md is not compiled");
+    assert_eq!(shown.len(), programs.len(), "a further program in docs/embedding.md is not compiled");
 }
 
 #[test]
