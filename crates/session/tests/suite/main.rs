@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod always_sendable;
 mod archive;
+mod cases;
 mod compaction;
 mod conformance;
 mod conversation;
