@@ -161,7 +161,9 @@ impl Recorder {
                     request.summary = Some(summary.clone());
                 }
             }
-            EventKind::ContextCompact { .. } => self.end_compaction(),
+            EventKind::ContextCompact { .. } => {
+                self.finished.extend(self.compaction.take().map(Recorded::Compaction));
+            }
             EventKind::Complete { ended, .. } => {
                 if let Some(turn) = &mut self.turn {
                     turn.ended = Some(*ended);
@@ -255,8 +257,12 @@ impl Recorder {
         });
     }
 
+    /// Without the event that says so, a compaction came to nothing: what took the place of the history since
+    /// was something else, such as a rewind.
     fn end_compaction(&mut self) {
-        self.finished.extend(self.compaction.take().map(Recorded::Compaction));
+        let unfinished =
+            self.compaction.take().map(|compaction| RecordedCompaction { replacement: None, ..compaction });
+        self.finished.extend(unfinished.map(Recorded::Compaction));
     }
 
     /// The messages were `length` before `mutation`, and are what the fold has made of it since.
@@ -278,6 +284,9 @@ impl Recorder {
                 self.redacted.retain(|id| there.contains(id.as_str()));
                 if event.redacted && matches!(mutation, HistoryMutation::Replace { .. }) {
                     self.redacted.extend(there.into_iter().map(str::to_owned));
+                }
+                if !matches!(mutation, HistoryMutation::Replace { .. }) {
+                    self.end_compaction();
                 }
                 if let Some(compaction) = &mut self.compaction {
                     compaction.redacted |= event.redacted;

@@ -9,6 +9,7 @@ mod compaction;
 mod conformance;
 mod conversation;
 mod crash;
+mod disk_failures;
 mod durability;
 mod expand;
 mod half_done;

@@ -39,7 +39,7 @@ impl World {
         let name = self.fresh("gate");
         let gate = self.model.summarises(summary, &name);
         self.objects(false, matches!(summary, Summary::Blocked), false);
-        {
+        let done = {
             let mut running = pin!(self.session().compact(None));
             let outcome = match summary {
                 Summary::Aborted | Summary::Dropped => tokio::select! {
@@ -56,13 +56,17 @@ impl World {
                 }
                 other => other,
             };
-            if let Some(Err(error)) = outcome {
+            if let Some(Err(error)) = &outcome {
                 assert!(matches!(error.kind(), ErrorKind::Compaction | ErrorKind::Engine(_)), "{error}");
             }
-        }
+            matches!(outcome, Some(Ok(_)))
+        };
         self.objects(false, false, false);
         self.model.summarises(Summary::Works, "none");
         self.shortened = true;
+        if done {
+            self.acknowledge();
+        }
     }
 
     async fn rewind(&mut self, turn: u32) {
@@ -151,6 +155,10 @@ impl World {
     /// The conversation goes out and in again, and can be sent from there.
     fn conversation(&mut self) {
         let exported = self.session().export_conversation();
+        // The format asks for ids; requests give one to calls that have none.
+        if self.session().history().iter().any(|message| message.answers() == Some("")) {
+            return;
+        }
         let json = serde_json::to_vec(&exported).unwrap();
         let read = ConversationExport::from_json(&json).unwrap();
         assert_eq!(read, exported);

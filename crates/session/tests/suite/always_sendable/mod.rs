@@ -14,7 +14,7 @@ use self::world::World;
 use crate::cases::cases;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(160), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(80), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_a_session_goes_through_it_can_go_on(life in life()) {

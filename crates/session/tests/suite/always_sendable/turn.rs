@@ -38,12 +38,12 @@ impl World {
         self.model.says([]);
         self.objects(false, false, false);
         // A turn may compact by itself, or by the provider's wish.
-        self.shortened = true;
+        let shortened = std::mem::replace(&mut self.shortened, true);
         match came {
             Came::Back(outcome) => self.came_back(&prompt, outcome),
             Came::Dropped => self.said.push((u32::MAX, prompt)),
             Came::Killed(cut, copy) => {
-                self.shortened = self.options.context_window != 0;
+                self.shortened = shortened || self.options.context_window != 0;
                 self.kill(cut, copy).await;
                 self.open().await;
             }
@@ -104,6 +104,9 @@ impl World {
             for call in round {
                 let id = self.fresh("c");
                 let again = first.get_or_insert_with(|| id.clone()).clone();
+                if matches!(call, Call::Again) && self.options.context_window != 0 {
+                    self.repeated.insert(again.clone());
+                }
                 reply = with_call(reply, *call, &id, &again);
             }
             replies.push(reply);
