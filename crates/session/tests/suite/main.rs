@@ -8,6 +8,7 @@ mod cases;
 mod compaction;
 mod conformance;
 mod conversation;
+mod corruption;
 mod crash;
 mod disk_failures;
 mod durability;
