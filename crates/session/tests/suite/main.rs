@@ -29,4 +29,5 @@ mod run;
 mod scene;
 mod snapshots;
 mod store;
+mod two_processes;
 mod validate;
