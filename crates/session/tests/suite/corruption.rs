@@ -151,7 +151,7 @@ fn matrix(log: &str) -> Vec<Damage> {
     }
     let crlf: Vec<Vec<u8>> = lines.iter().map(|line| [line.as_slice(), b"\r"].concat()).collect();
     add("line ends of another system".into(), &crlf, &[], &[]);
-    let mut marked = lines.clone();
+    let mut marked = lines;
     drop(marked[0].splice(0..0, *b"\xef\xbb\xbf"));
     add("a byte order mark".into(), &marked, &[], &[]);
     all

@@ -44,7 +44,7 @@ async fn child_process() {
 }
 
 #[tokio::test]
-#[expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "the test is about processes")]
+#[expect(clippy::disallowed_methods, reason = "the test is about processes")]
 async fn processes_that_want_one_session_take_turns_and_never_mix_their_lines() {
     let workspace = TempWorkspace::new();
     let mut scene = Scene::new("Yes.");
