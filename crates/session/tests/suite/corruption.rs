@@ -146,6 +146,18 @@ fn matrix(log: &str) -> Vec<Damage> {
         if at + 1 == lines.len() {
             add("an event of a later version".to_owned(), &newer, &[], &[]);
         }
+        let moved = change(&|lines| {
+            let line = lines.remove(at);
+            lines.push(line);
+        });
+        add(format!("line {at} moved to the end"), &moved, &[at], &[]);
+        let next = (at + 1).min(lines.len() - 1);
+        add(
+            format!("line {at} swapped with the next"),
+            &change(&|lines| lines.swap(at, next)),
+            &[at, next],
+            &[],
+        );
         let lost = change(&|lines| drop(lines.remove(at)));
         add(format!("line {at} lost"), &lost, &[at], &[]);
     }
