@@ -33,6 +33,8 @@ pub struct LogFold {
     missing: Missing,
     /// Whether the history is not, letter by letter, the one that the heads in the log stand for.
     altered: bool,
+    /// Whether the event stands behind events that came after it.
+    late: bool,
     tail: Tail,
     offset: u64,
     events: u64,
@@ -70,6 +72,7 @@ impl LogFold {
             sequence: Sequence::after(seq),
             missing: Missing::default(),
             altered: false,
+            late: false,
             tail: Tail::Clean,
             offset,
             events: 0,
@@ -143,6 +146,7 @@ impl LogFold {
             self.state.defects.push(defect(line, DefectKind::Foreign, detail));
             return None;
         }
+        self.late = envelope.seq < self.sequence.last();
         if self.sequence.see(envelope.seq) == Seen::Before {
             let detail = format!("event {} a second time", envelope.seq);
             self.state.defects.push(defect(line, DefectKind::Duplicate, detail));
@@ -239,6 +243,13 @@ impl LogFold {
     fn change_history(&mut self, line: &Line<'_>, mutation: HistoryMutation) {
         match mutation {
             HistoryMutation::AppendMessage { index, message } => self.append(line, index, message),
+            HistoryMutation::Truncate { .. } | HistoryMutation::Replace { .. } | HistoryMutation::Clear
+                if self.late =>
+            {
+                // It would take away what came after it.
+                let detail = "a change that takes messages away, behind lines that came after it";
+                self.state.defects.push(defect(line, DefectKind::OutOfPlace, detail.to_owned()));
+            }
             HistoryMutation::Truncate { length } => {
                 let length = self.missing.truncate(length);
                 self.replay(line, &HistoryMutation::Truncate { length });
@@ -255,11 +266,18 @@ impl LogFold {
 
     /// Appends a message. Where lines before it are lost, it moves up, and the gap is reported once.
     fn append(&mut self, line: &Line<'_>, index: usize, message: MessageRef) {
-        let expected = self.state.history.messages().len() + self.missing.count();
+        let there = self.state.history.messages().len();
+        let expected = self.missing.next_position(there);
         if index < expected {
-            let detail = format!("a message for position {index}, where {expected} comes next");
+            let mut detail = format!("a message for position {index}, where {expected} comes next");
+            if !self.late {
+                detail.push_str("; what took messages away before it is lost, so all of them are kept");
+            }
             self.state.defects.push(defect(line, DefectKind::OutOfPlace, detail));
-            return;
+            if self.late {
+                return;
+            }
+            self.missing.note_uncounted(index, there);
         }
         self.expect(line, index);
         if let Some(call) = message.answers() {
@@ -271,7 +289,7 @@ impl LogFold {
 
     /// The log says that `length` messages come before this line. Those that no line held are missing.
     fn expect(&mut self, line: &Line<'_>, length: usize) {
-        let expected = self.state.history.messages().len() + self.missing.count();
+        let expected = self.missing.next_position(self.state.history.messages().len());
         if length <= expected {
             return;
         }

@@ -4,6 +4,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 /// Longer lines are skipped unread: no event is that long, and memory stays bounded.
 const MAX_LINE: u64 = 64 * 1024 * 1024;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const READ_BUFFER: usize = 256 * 1024;
 
 /// The lines of a log, one at a time.
@@ -68,6 +69,9 @@ impl<R: Read> Lines<R> {
         let place = Place { line: self.number, offset: self.offset, length };
         self.offset += length;
         let whole = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
+        // An editor may have put it there.
+        let whole =
+            if place.offset == 0 { whole.strip_prefix(BYTE_ORDER_MARK).unwrap_or(whole) } else { whole };
         let text = trim_zeros(whole);
         let zeros = whole.len() - text.len();
         Ok(Some(Line { place, text: text.trim_ascii(), zeros, ended, oversized }))

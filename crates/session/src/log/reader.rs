@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use robota_core::{Event, SessionId};
+use serde::de::IgnoredAny;
 
 use super::lines::{Line, Lines};
 use super::payload::{expand, has_references};
@@ -109,7 +110,8 @@ pub(super) fn unreadable(line: &Line<'_>) -> Option<Defect> {
 
 /// What is wrong with a line whose text does not decode.
 pub(super) fn not_an_event(line: &Line<'_>, error: &serde_json::Error) -> Defect {
-    if line.ended && has_references(line.text) {
+    let is_json = || serde_json::from_slice::<IgnoredAny>(line.text).is_ok();
+    if line.ended && has_references(line.text) && is_json() {
         defect(line, DefectKind::Payload, format!("not an event without its payloads: {error}"))
     } else if line.ended {
         defect(line, DefectKind::Garbage, format!("not an event: {error}"))

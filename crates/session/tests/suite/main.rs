@@ -2,11 +2,15 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod always_sendable;
 mod archive;
+mod cases;
 mod compaction;
 mod conformance;
 mod conversation;
+mod corruption;
 mod crash;
+mod disk_failures;
 mod durability;
 mod expand;
 mod half_done;
@@ -27,4 +31,5 @@ mod run;
 mod scene;
 mod snapshots;
 mod store;
+mod two_processes;
 mod validate;

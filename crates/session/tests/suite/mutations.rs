@@ -8,6 +8,7 @@ use robota_core::{Event, EventKind, History, HistoryEntry, Message, MessageRef, 
 use robota_session::{LogMark, RecordLog, SessionRecord, StoredSession};
 use serde_json::json;
 
+use crate::cases::cases;
 use crate::scene::id;
 
 /// A change of a history.
@@ -142,7 +143,7 @@ fn compacted(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(300), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn snapshot_and_rest_log_alone_and_the_open_session_are_the_same(
@@ -167,4 +168,21 @@ proptest! {
             open.is_told(Some(snapshot));
         }
     }
+}
+
+#[test]
+fn numbers_with_a_fraction_come_back_as_they_were() {
+    // The text of this number is read as another one by parsers that hurry.
+    let share = 11_906.0 / 6_000.0 * 100.0;
+    let mut history = History::default();
+    let mutation = history.append_entry(HistoryEntry::event(
+        "n".into(),
+        Timestamp::default(),
+        "note",
+        json!({"share": share}),
+    ));
+    let mut read = History::default();
+    read.apply(&serde_json::from_str(&serde_json::to_string(&mutation).unwrap()).unwrap()).unwrap();
+    assert_eq!(read.reference(), history.reference());
+    assert_eq!(read.entries(), history.entries());
 }

@@ -8,6 +8,7 @@ use robota_session::{
 };
 use serde_json::{Value, json};
 
+use crate::cases::cases;
 use crate::scene::id;
 
 fn reference() -> impl Strategy<Value = Value> {
@@ -103,6 +104,8 @@ fn log() -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(256), failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn any_log_can_be_looked_at_and_all_agree_about_it(log in log()) {
         let text: String = log.iter().map(|line| format!("{line}\n")).collect();

@@ -281,3 +281,21 @@ async fn compaction_rewind_and_what_others_record_are_in_the_record() {
     assert_eq!(record.usage.input_tokens, 307);
     assert_eq!(record.memory_events, [json!({"kind": "saved"})]);
 }
+
+#[tokio::test]
+async fn what_follows_a_compaction_that_came_to_nothing_is_not_its_outcome() {
+    for summary in [Reply::new(), Reply::from("Half a summ").cut()] {
+        let script = Script::new().reply("One.").reply("Two.").reply(summary).reply("Three.");
+        let scene = Scene::new(script);
+        let session = Session::create(scene.options()).await.unwrap();
+        session.run("one").await.unwrap();
+        session.run("two").await.unwrap();
+        session.compact(None).await.unwrap_err();
+        session.rewind(1).await.unwrap();
+        session.clear_history().unwrap();
+        session.run("three").await.unwrap();
+        session.shutdown("other").await.unwrap();
+        let report = all_verified(&scene.events()).await;
+        assert_eq!((report.compactions.len(), report.turns.len()), (1, 3));
+    }
+}

@@ -302,9 +302,10 @@ async fn a_session_that_was_killed_in_a_compaction_goes_on_and_is_valid() {
 
 #[tokio::test]
 async fn a_failed_compaction_in_a_turn_has_a_code_of_its_own() {
-    let script = Script::new().reply(Reply::new().text(TALK.repeat(1_700)).without_usage()).reply(" ");
-    let mut scene = Scene::new(script);
-    scene.options.context_window = 6_000;
+    let refused = Reply::error(400, "too long").provider_kind(ProviderErrorKind::ContextLength);
+    let talk = Reply::new().text(TALK.repeat(500)).without_usage();
+    let mut scene = Scene::new(Script::new().reply(talk).reply(refused).reply(" "));
+    scene.options.context_window = 200_000;
     let session = Session::create(scene.options()).await.unwrap();
     session.run("Talk.").await.unwrap();
     let error = session.run("And?").await.unwrap_err();

@@ -79,7 +79,7 @@ impl LogFold {
 
     /// How many messages the log says there are: those of the history, and those that no line held.
     pub(crate) fn told_length(&self) -> usize {
-        self.state.history.messages().len() + self.missing.count()
+        self.missing.next_position(self.state.history.messages().len())
     }
 
     /// Whether lines are lost that held messages.
