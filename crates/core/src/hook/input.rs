@@ -44,12 +44,12 @@ impl HookInput {
 #[serde(tag = "hook_event_name")]
 #[non_exhaustive]
 pub enum HookCall {
-    /// A session is made or opened again. Text that hooks add goes in front of the next prompt.
+    /// A session is made or opened again. Text that hooks add goes with the next prompt.
     SessionStart {
         /// How it came to be.
         source: SessionSource,
     },
-    /// A prompt was given. Hooks may stop it, or add text in front of it.
+    /// A prompt was given. Hooks may stop it, or add text to it.
     UserPromptSubmit {
         /// The prompt.
         prompt: String,

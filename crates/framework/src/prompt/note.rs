@@ -1,8 +1,8 @@
 //! What the model should know of this run, besides the system prompt.
 //!
 //! Folder, day and mode change from one run of a session to the next. In the system prompt, which begins
-//! every request, each change would make the provider read the whole conversation anew; as a note in
-//! front of a prompt it costs a few tokens (design section 1, promise 6).
+//! every request, each change would make the provider read the whole conversation anew; as a note
+//! beside a prompt it costs a few tokens (design section 1, promise 6).
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

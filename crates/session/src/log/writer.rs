@@ -82,8 +82,8 @@ pub enum Durability {
     /// Once per turn, before it is acknowledged. A power cut loses at most the turn that runs.
     #[default]
     Turn,
-    /// Also before every batch of tool calls. A power cut loses at most what happened since the last
-    /// tool call began, and never the fact that it began.
+    /// Also before every model call and every tool call. A power cut loses at most what happened since the last
+    /// of them began, and never the fact that a tool call began.
     Event,
     /// Never by itself, only when [`Session::flush`](crate::Session::flush) asks. A power cut may lose
     /// the turns of the last half minute or so, acknowledged ones too.

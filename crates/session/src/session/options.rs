@@ -57,8 +57,8 @@ pub struct SessionOptions {
     /// What a summary should pay attention to, such as the section "Compact Instructions" of the project's
     /// instructions.
     pub compact_instructions: Option<String>,
-    /// What the model should know of this run and its surroundings, such as date and folder. It stands in
-    /// front of the next prompt whenever it is another one than the history has, so that the system prompt
+    /// What the model should know of this run and its surroundings, such as date and folder. It goes
+    /// with the next prompt whenever it is another one than the history has, so that the system prompt
     /// can stay as it is.
     pub context_note: Option<String>,
     /// Who is told about the lifecycle of the session, and may have a say in it.
