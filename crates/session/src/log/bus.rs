@@ -140,7 +140,7 @@ impl Bus {
 
     pub(super) fn emit(&self, kind: EventKind, acknowledges: bool) {
         let mut state = self.lock();
-        state.seq += 1;
+        state.seq = state.seq.saturating_add(1);
         let event = Event {
             seq: state.seq,
             timestamp: self.ambient.now(),

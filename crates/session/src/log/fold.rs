@@ -1,5 +1,6 @@
 //! From the lines of a log back to the state of a session.
 
+mod changes;
 mod events;
 
 use std::borrow::Cow;
@@ -7,7 +8,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use robota_core::{HistoryHead, HistoryMutation, MessageRef, SessionId, Timestamp};
+use robota_core::{HistoryHead, HistoryMutation, SessionId, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -31,6 +32,16 @@ pub struct LogFold {
     payloads: Option<Arc<dyn PayloadSource>>,
     sequence: Sequence,
     missing: Missing,
+    /// Position of the event that is being taken.
+    seq: u64,
+    /// Whether it stands behind events that came after it.
+    late: bool,
+    /// Position of the last event that took messages away.
+    restated_at: u64,
+    /// Whether the last late message was gone already.
+    passed_over: bool,
+    /// How many messages were put before others.
+    inserted: usize,
     /// Whether the history is not, letter by letter, the one that the heads in the log stand for.
     altered: bool,
     tail: Tail,
@@ -69,6 +80,11 @@ impl LogFold {
             payloads: None,
             sequence: Sequence::after(seq),
             missing: Missing::default(),
+            seq: 0,
+            late: false,
+            restated_at: 0,
+            passed_over: false,
+            inserted: 0,
             altered: false,
             tail: Tail::Clean,
             offset,
@@ -112,7 +128,7 @@ impl LogFold {
     #[must_use]
     pub fn finish(mut self) -> StoredSession {
         self.state.mark = LogMark { seq: self.sequence.last(), offset: self.offset };
-        self.state.has_gaps |= !self.missing.is_empty();
+        self.state.has_gaps |= self.missing.shifts();
         self.state
     }
 
@@ -143,11 +159,22 @@ impl LogFold {
             self.state.defects.push(defect(line, DefectKind::Foreign, detail));
             return None;
         }
-        if self.sequence.see(envelope.seq) == Seen::Before {
-            let detail = format!("event {} a second time", envelope.seq);
-            self.state.defects.push(defect(line, DefectKind::Duplicate, detail));
-            return None;
+        (self.seq, self.late) = (envelope.seq, envelope.seq < self.sequence.last());
+        match self.sequence.see(envelope.seq) {
+            Seen::New => {}
+            Seen::Before => {
+                let detail = format!("event {} a second time", envelope.seq);
+                self.state.defects.push(defect(line, DefectKind::Duplicate, detail));
+                return None;
+            }
+            Seen::Impossible => {
+                // The number is damaged; what the line says is not.
+                let detail = format!("an event with the impossible number {}", envelope.seq);
+                self.state.defects.push(defect(line, DefectKind::OutOfPlace, detail));
+                (self.seq, self.late) = (self.sequence.last(), true);
+            }
         }
+        self.passed_over &= self.late;
         if line.zeros > 0 {
             let detail = format!("{} zero bytes around an event", line.zeros);
             self.state.defects.push(defect(line, DefectKind::ZeroBlock, detail));
@@ -227,59 +254,6 @@ impl LogFold {
         }
         if let Ok(refers) = serde_json::from_slice::<RefersTo>(line.text) {
             self.state.history.rebase(refers.history.head);
-        }
-    }
-
-    fn change_history(&mut self, line: &Line<'_>, mutation: HistoryMutation) {
-        match mutation {
-            HistoryMutation::AppendMessage { index, message } => self.append(line, index, message),
-            HistoryMutation::Truncate { length } => {
-                let length = self.missing.truncate(length);
-                self.replay(line, &HistoryMutation::Truncate { length });
-            }
-            mutation => {
-                if matches!(mutation, HistoryMutation::Replace { .. } | HistoryMutation::Clear) {
-                    self.missing.clear();
-                    self.state.has_gaps = false;
-                }
-                self.replay(line, &mutation);
-            }
-        }
-    }
-
-    /// Appends a message. Where lines before it are lost, it moves up, and the gap is reported once.
-    fn append(&mut self, line: &Line<'_>, index: usize, message: MessageRef) {
-        let expected = self.state.history.messages().len() + self.missing.count();
-        if index < expected {
-            let detail = format!("a message for position {index}, where {expected} comes next");
-            self.state.defects.push(defect(line, DefectKind::OutOfPlace, detail));
-            return;
-        }
-        self.expect(line, index);
-        if let Some(call) = message.answers() {
-            self.state.started_calls.remove(call);
-        }
-        let index = self.state.history.messages().len();
-        self.replay(line, &HistoryMutation::AppendMessage { index, message });
-    }
-
-    /// The log says that `length` messages come before this line. Those that no line held are missing.
-    fn expect(&mut self, line: &Line<'_>, length: usize) {
-        let expected = self.state.history.messages().len() + self.missing.count();
-        if length <= expected {
-            return;
-        }
-        let detail = match length - expected {
-            1 => format!("message {expected} is missing before this line"),
-            _ => format!("messages {expected} to {} are missing before this line", length - 1),
-        };
-        self.state.defects.push(defect(line, DefectKind::MissingMessages, detail));
-        self.missing.note(expected..length);
-    }
-
-    fn replay(&mut self, line: &Line<'_>, mutation: &HistoryMutation) {
-        if let Err(error) = self.state.history.apply(mutation) {
-            self.state.defects.push(defect(line, DefectKind::OutOfPlace, error.to_string()));
         }
     }
 }

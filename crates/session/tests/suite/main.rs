@@ -14,6 +14,7 @@ mod half_done;
 mod hostile;
 mod lifecycle;
 mod listing;
+mod misnumbered;
 mod mutations;
 mod payload_damage;
 mod payloads;
