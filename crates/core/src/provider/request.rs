@@ -34,6 +34,9 @@ pub struct ModelRequest {
 }
 
 /// Which native payloads are recorded (seed `000`, `provider_native_raw_payload`).
+///
+/// Each piece of a stream is recorded, and redacted, by itself: a secret that comes in several pieces stays
+/// in the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]

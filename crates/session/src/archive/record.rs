@@ -37,6 +37,5 @@ pub(super) fn snapshot(stored: &StoredSession, filter: Option<&LineFilter>) -> R
     record.message_count = Some(history.messages().len());
     record.preview = first_prompt.map(|message| preview(message.text()));
     record.log = Some(RecordLog::new(stored.mark, stored.turn, history).with_usage(stored.usage));
-    let head = record.head();
-    Ok(Snapshot::new(head, record.encode(filter)?))
+    record.into_snapshot(filter)
 }

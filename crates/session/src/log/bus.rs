@@ -140,7 +140,7 @@ impl Bus {
 
     pub(super) fn emit(&self, kind: EventKind, acknowledges: bool) {
         let mut state = self.lock();
-        state.seq += 1;
+        state.seq = state.seq.saturating_add(1);
         let event = Event {
             seq: state.seq,
             timestamp: self.ambient.now(),
@@ -223,14 +223,16 @@ impl Bus {
     pub(super) fn next_step(&self, lines: &mut Vec<u8>) -> Step {
         let synced = self.progress.borrow().synced;
         let mut state = self.lock();
-        let State { queue, sync_up_to, closing, failed, .. } = &mut *state;
+        let State { seq, queue, sync_up_to, closing, failed, .. } = &mut *state;
         let Some(queue) = queue else { return Step::End };
         if *failed {
             return if *closing { Step::End } else { Step::Wait };
         }
         let sync = *sync_up_to > synced;
-        if queue.due().is_some_and(|due| sync || *closing || due <= Instant::now()) {
+        if *closing {
             queue.settle();
+        } else if queue.due().is_some_and(|due| sync || due <= Instant::now()) {
+            queue.settle_words(seq);
         }
         if sync || !queue.is_empty() {
             let payloads = queue.take_payloads();

@@ -1,5 +1,6 @@
 //! From the lines of a log back to the state of a session.
 
+mod changes;
 mod events;
 
 use std::borrow::Cow;
@@ -7,7 +8,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use robota_core::{HistoryHead, HistoryMutation, MessageRef, SessionId, Timestamp, Usage};
+use robota_core::{HistoryHead, HistoryMutation, SessionId, Timestamp, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -31,10 +32,18 @@ pub struct LogFold {
     payloads: Option<Arc<dyn PayloadSource>>,
     sequence: Sequence,
     missing: Missing,
+    /// Position of the event that is being taken.
+    seq: u64,
+    /// Whether it stands behind events that came after it.
+    late: bool,
+    /// Position of the last event that took messages away.
+    restated_at: u64,
+    /// Whether the last late message was gone already.
+    passed_over: bool,
+    /// How many messages were put before others.
+    inserted: usize,
     /// Whether the history is not, letter by letter, the one that the heads in the log stand for.
     altered: bool,
-    /// Whether the event stands behind events that came after it.
-    late: bool,
     tail: Tail,
     offset: u64,
     events: u64,
@@ -71,8 +80,12 @@ impl LogFold {
             payloads: None,
             sequence: Sequence::after(seq),
             missing: Missing::default(),
-            altered: false,
+            seq: 0,
             late: false,
+            restated_at: 0,
+            passed_over: false,
+            inserted: 0,
+            altered: false,
             tail: Tail::Clean,
             offset,
             events: 0,
@@ -115,7 +128,7 @@ impl LogFold {
     #[must_use]
     pub fn finish(mut self) -> StoredSession {
         self.state.mark = LogMark { seq: self.sequence.last(), offset: self.offset };
-        self.state.has_gaps |= !self.missing.is_empty();
+        self.state.has_gaps |= self.missing.shifts();
         self.state
     }
 
@@ -146,12 +159,22 @@ impl LogFold {
             self.state.defects.push(defect(line, DefectKind::Foreign, detail));
             return None;
         }
-        self.late = envelope.seq < self.sequence.last();
-        if self.sequence.see(envelope.seq) == Seen::Before {
-            let detail = format!("event {} a second time", envelope.seq);
-            self.state.defects.push(defect(line, DefectKind::Duplicate, detail));
-            return None;
+        (self.seq, self.late) = (envelope.seq, envelope.seq < self.sequence.last());
+        match self.sequence.see(envelope.seq) {
+            Seen::New => {}
+            Seen::Before => {
+                let detail = format!("event {} a second time", envelope.seq);
+                self.state.defects.push(defect(line, DefectKind::Duplicate, detail));
+                return None;
+            }
+            Seen::Impossible => {
+                // The number is damaged; what the line says is not.
+                let detail = format!("an event with the impossible number {}", envelope.seq);
+                self.state.defects.push(defect(line, DefectKind::OutOfPlace, detail));
+                (self.seq, self.late) = (self.sequence.last(), true);
+            }
         }
+        self.passed_over &= self.late;
         if line.zeros > 0 {
             let detail = format!("{} zero bytes around an event", line.zeros);
             self.state.defects.push(defect(line, DefectKind::ZeroBlock, detail));
@@ -239,73 +262,6 @@ impl LogFold {
             self.state.history.rebase(refers.history.head);
         }
     }
-
-    fn change_history(&mut self, line: &Line<'_>, mutation: HistoryMutation) {
-        match mutation {
-            HistoryMutation::AppendMessage { index, message } => self.append(line, index, message),
-            HistoryMutation::Truncate { .. } | HistoryMutation::Replace { .. } | HistoryMutation::Clear
-                if self.late =>
-            {
-                // It would take away what came after it.
-                let detail = "a change that takes messages away, behind lines that came after it";
-                self.state.defects.push(defect(line, DefectKind::OutOfPlace, detail.to_owned()));
-            }
-            HistoryMutation::Truncate { length } => {
-                let length = self.missing.truncate(length);
-                self.replay(line, &HistoryMutation::Truncate { length });
-            }
-            mutation => {
-                if matches!(mutation, HistoryMutation::Replace { .. } | HistoryMutation::Clear) {
-                    self.missing.clear();
-                    self.state.has_gaps = false;
-                }
-                self.replay(line, &mutation);
-            }
-        }
-    }
-
-    /// Appends a message. Where lines before it are lost, it moves up, and the gap is reported once.
-    fn append(&mut self, line: &Line<'_>, index: usize, message: MessageRef) {
-        let there = self.state.history.messages().len();
-        let expected = self.missing.next_position(there);
-        if index < expected {
-            let mut detail = format!("a message for position {index}, where {expected} comes next");
-            if !self.late {
-                detail.push_str("; what took messages away before it is lost, so all of them are kept");
-            }
-            self.state.defects.push(defect(line, DefectKind::OutOfPlace, detail));
-            if self.late {
-                return;
-            }
-            self.missing.note_uncounted(index, there);
-        }
-        self.expect(line, index);
-        if let Some(call) = message.answers() {
-            self.state.started_calls.remove(call);
-        }
-        let index = self.state.history.messages().len();
-        self.replay(line, &HistoryMutation::AppendMessage { index, message });
-    }
-
-    /// The log says that `length` messages come before this line. Those that no line held are missing.
-    fn expect(&mut self, line: &Line<'_>, length: usize) {
-        let expected = self.missing.next_position(self.state.history.messages().len());
-        if length <= expected {
-            return;
-        }
-        let detail = match length - expected {
-            1 => format!("message {expected} is missing before this line"),
-            _ => format!("messages {expected} to {} are missing before this line", length - 1),
-        };
-        self.state.defects.push(defect(line, DefectKind::MissingMessages, detail));
-        self.missing.note(expected..length);
-    }
-
-    fn replay(&mut self, line: &Line<'_>, mutation: &HistoryMutation) {
-        if let Err(error) = self.state.history.apply(mutation) {
-            self.state.defects.push(defect(line, DefectKind::OutOfPlace, error.to_string()));
-        }
-    }
 }
 
 /// Decodes a mutation; the common one from what the envelope has found already, without the detour that
@@ -373,6 +329,11 @@ struct Resume {
 }
 
 #[derive(Deserialize)]
+struct Used {
+    usage: Usage,
+}
+
+#[derive(Deserialize)]
 struct Refers {
     history: Length,
 }
@@ -380,11 +341,6 @@ struct Refers {
 #[derive(Deserialize)]
 struct Length {
     length: usize,
-}
-
-#[derive(Deserialize)]
-struct Used {
-    usage: Usage,
 }
 
 #[derive(Deserialize)]

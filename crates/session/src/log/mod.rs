@@ -4,6 +4,7 @@ mod bus;
 mod defect;
 mod failure;
 mod fold;
+mod joined;
 mod journal;
 mod lines;
 mod missing;

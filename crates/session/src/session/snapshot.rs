@@ -7,7 +7,7 @@ use robota_core::{Message, MessageRef};
 
 use super::{Session, lock};
 use crate::Error;
-use crate::store::{RecordLog, SessionRecord, Snapshot};
+use crate::store::{RecordLog, SessionRecord};
 
 /// In place of an offset: there is something to show in listings, so take one at the next occasion.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -44,10 +44,7 @@ impl Session {
         // A snapshot must never know more than the log.
         self.journal.flush().await?;
         let filter = self.facts.line_filter.clone();
-        let encode = move || {
-            let head = record.head();
-            record.encode(filter.as_ref()).map(|json| Snapshot::new(head, json))
-        };
+        let encode = move || record.into_snapshot(filter.as_ref());
         let snapshot = tokio::task::spawn_blocking(encode)
             .await
             .map_err(|error| Error::storage("cannot encode the snapshot", error))??;

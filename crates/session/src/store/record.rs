@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{SessionHead, StoredSession};
 use crate::LogMark;
+use crate::log::Sequence;
 
 /// `ISessionRecord` of seed `000`, with the place in the log it was taken at.
 ///
@@ -226,7 +227,8 @@ impl SessionRecord {
         if let Some(log) = self.log {
             stored.turn = log.turn;
             stored.usage = log.usage;
-            stored.mark = LogMark { seq: log.seq, offset: log.offset };
+            let seq = if Sequence::may_have(log.seq) { log.seq } else { 0 };
+            stored.mark = LogMark { seq, offset: log.offset };
         }
         stored
     }

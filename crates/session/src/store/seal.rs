@@ -15,8 +15,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::SessionRecord;
 use super::head::HeadFields;
+use super::{SessionRecord, Snapshot};
 use crate::{Error, LineFilter};
 
 const MESSAGES: &[u8] = b"\"messages\":";
@@ -36,6 +36,22 @@ struct Seal {
 }
 
 impl SessionRecord {
+    /// The record as a store takes it, sealed; `filter` goes over all of it before, also what a listing shows.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be encoded, or `filter` leaves something else than a record.
+    pub fn into_snapshot(self, filter: Option<&LineFilter>) -> Result<Snapshot, Error> {
+        let head = self.head();
+        let head = match filter.map(|_| filtered(&head, filter)).transpose()? {
+            None => head,
+            // Paths that are no text stay what they are.
+            Some(json) if json == filtered(&head, None)? => head,
+            Some(json) => serde_json::from_slice(&json).map_err(|_| broken_by_filter())?,
+        };
+        Ok(Snapshot::new(head, self.encode(filter)?))
+    }
+
     /// The record as a [`Snapshot`](super::Snapshot) keeps it, sealed; `filter` goes over it before.
     ///
     /// # Errors
@@ -190,5 +206,37 @@ fn pass_over(source: &mut impl Read, length: u64, hash: &mut Xxh3) -> io::Result
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_listing_shows_no_more_than_the_filter_leaves() {
+        let record = json!({
+            "id": "s", "name": "hunter2", "cwd": "/p", "createdAt": 0, "updatedAt": 0, "messageCount": 0,
+            "preview": "It is hunter2.", "messages": [], "history": [],
+        });
+        let (record, _) = SessionRecord::decode(record.to_string().as_bytes()).unwrap();
+        let filter: LineFilter = Arc::new(|line: &mut Vec<u8>| {
+            *line = String::from_utf8(std::mem::take(line))
+                .unwrap()
+                .replace("hunter2", "[REDACTED]")
+                .into_bytes();
+            true
+        });
+        let mut expected = record.head();
+        expected.name = Some("[REDACTED]".into());
+        expected.preview = Some("It is [REDACTED].".into());
+        let snapshot = record.clone().into_snapshot(Some(&filter)).unwrap();
+        assert_eq!(snapshot.head, expected);
+        assert!(!String::from_utf8(snapshot.json).unwrap().contains("hunter2"));
+        assert_eq!(record.clone().into_snapshot(None).unwrap().head, record.head());
     }
 }

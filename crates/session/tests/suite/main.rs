@@ -19,6 +19,7 @@ mod handover;
 mod hostile;
 mod lifecycle;
 mod listing;
+mod misnumbered;
 mod mutations;
 mod payload_damage;
 mod payloads;

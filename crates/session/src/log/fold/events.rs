@@ -50,7 +50,6 @@ impl LogFold {
             index: None,
             message: None,
         };
-        let last = self.sequence.last();
         if self.admit(&line, &envelope).is_none() {
             let foreign = event.session_id != self.state.id;
             return if foreign { Taken::Foreign } else { Taken::Duplicate };
@@ -64,7 +63,7 @@ impl LogFold {
             }
             kind => self.state.take_facts(kind),
         }
-        if event.seq > last { Taken::InOrder } else { Taken::Late }
+        if self.late { Taken::Late } else { Taken::InOrder }
     }
 
     /// The state after everything taken, but for the mark.
@@ -79,12 +78,12 @@ impl LogFold {
 
     /// How many messages the log says there are: those of the history, and those that no line held.
     pub(crate) fn told_length(&self) -> usize {
-        self.missing.next_position(self.state.history.messages().len())
+        self.told()
     }
 
     /// Whether lines are lost that held messages.
     pub(crate) fn has_gaps(&self) -> bool {
-        self.state.has_gaps || !self.missing.is_empty()
+        self.state.has_gaps || self.missing.shifts()
     }
 
     /// Believes that the history has come to `head`.
