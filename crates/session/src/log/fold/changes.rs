@@ -18,11 +18,8 @@ impl LogFold {
             HistoryMutation::AppendMessage { index, message } => self.append(line, index, message),
             HistoryMutation::Truncate { length } => {
                 self.restated();
-                self.expect(line, length);
-                if length <= self.told() {
-                    let length = self.missing.truncate(length);
-                    self.replay(line, &HistoryMutation::Truncate { length });
-                }
+                let length = self.missing.truncate(length);
+                self.replay(line, &HistoryMutation::Truncate { length });
             }
             mutation => {
                 if matches!(mutation, HistoryMutation::Replace { .. } | HistoryMutation::Clear) {
