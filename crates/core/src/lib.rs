@@ -14,6 +14,7 @@ mod event;
 mod history;
 mod hook;
 mod message;
+mod message_size;
 mod model;
 pub mod path_text;
 mod permission;
