@@ -140,9 +140,8 @@ impl Agent {
         match authorization {
             Authorization::Allowed => {
                 let result = self.execute(turn, index, call, prepared).await;
-                if let Err(error) = &result {
+                if result.is_err() {
                     admission.broken.store(true, Ordering::Relaxed);
-                    report(turn, index, call, &failed(call, error), 0);
                 }
                 result
             }
@@ -173,13 +172,18 @@ impl Agent {
         prepared: PreparedCall,
     ) -> Result<ToolOutcome, Error> {
         // The request is in the log before the effect, so that a crash in between shows.
-        turn.sink.written().await?;
+        if let Err(error) = turn.sink.written().await {
+            report(turn, index, call, &failed(call, &error), 0);
+            return Err(error);
+        }
         let started = self.config.ambient.now();
-        let result = run_until_aborted(turn, call, prepared).await;
+        let result = run_until_aborted(turn, call, prepared).await.map_err(Error::from);
         let duration = self.config.ambient.now().millis_since(started);
-        let outcome = result?;
-        report(turn, index, call, &outcome, duration);
-        Ok(outcome)
+        match &result {
+            Ok(outcome) => report(turn, index, call, outcome, duration),
+            Err(error) => report(turn, index, call, &failed(call, error), duration),
+        }
+        result
     }
 
     fn unknown_tool(&self, turn: &Turn<'_>, index: usize, call: &ToolCall) -> ToolOutcome {
