@@ -12,8 +12,10 @@ mod context;
 mod error;
 mod event;
 mod history;
+mod history_head;
 mod hook;
 mod message;
+mod message_size;
 mod model;
 pub mod path_text;
 mod permission;
@@ -34,10 +36,8 @@ pub use event::{
     CompactTrigger, ContextState, Event, EventKind, EventSink, PayloadKind, PermissionResolution,
     RequestPurpose, TurnAbortReason, TurnEnd,
 };
-pub use history::{
-    EntryCategory, EntryData, History, HistoryEntry, HistoryHead, HistoryMutation, HistoryRef,
-    MutationMismatch,
-};
+pub use history::{EntryCategory, EntryData, History, HistoryEntry, HistoryMutation, MutationMismatch};
+pub use history_head::{HistoryHead, HistoryRef};
 pub use hook::{HookCall, HookInput, HookOutcome, HookRunner, SessionSource};
 pub use message::{Body, Message, MessageRef, MessageState, Part, Reasoning, ToolCall};
 pub use model::{InvalidModelTable, ModelInfo, ModelPrices, ModelTable};

@@ -19,6 +19,10 @@ pub enum Pressure {
 /// The owner of a turn, as far as the turn needs it. The methods of this trait do nothing by themselves.
 pub trait TurnHost: Send + Sync {
     /// Takes what the user has said since the turn began, to be shown to the model with its next call.
+    ///
+    /// Asked before each call, and once more where [`finished`](Self::finished) is. A turn that ends
+    /// otherwise (interrupted, with a demanded closing answer, at the output limit, refused, with a full
+    /// window, or with an error) does not ask again: what waits then stays with the host, for its next turn or its caller.
     fn take_input(&self) -> Vec<Message> {
         Vec::new()
     }
@@ -33,6 +37,11 @@ pub trait TurnHost: Send + Sync {
     }
 
     /// The model has finished with the answer `text`. A message sends it on; with `None` the turn ends.
+    ///
+    /// Asked after an answer by which the turn would end as [`Completed`](crate::TurnEnd::Completed), when nobody
+    /// has said anything meanwhile (seed `000`, Hook Lifecycle: Stop). Not asked after the closing answer that
+    /// the engine demands of a model out of rounds or lost in unknown tools: the request for it is in
+    /// no history, so that nothing could follow it. What the host says after an abort is not used.
     fn finished<'a>(&'a self, _text: &'a str) -> BoxFuture<'a, Option<Message>> {
         Box::pin(future::ready(None))
     }

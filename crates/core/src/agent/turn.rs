@@ -115,7 +115,7 @@ impl Agent {
     /// A prompt that cannot be sent must not join the history, where it would stand in the way of
     /// every later one.
     fn check_prompt(&self, turn: &Turn<'_>) -> Result<(), Error> {
-        let bytes = turn.prompt.text().len() as u64;
+        let bytes = turn.prompt.content_bytes();
         let Some(excess) = self.window.excess(&turn.lock(), bytes) else { return Ok(()) };
         let message = format!(
             "the prompt has about {} tokens, and the context window has room for {}",
@@ -131,7 +131,11 @@ impl Agent {
                 return Ok(TurnEnd::Interrupted);
             }
             turn.take_input();
-            if self.needs_room(turn, tally).await? {
+            let full = self.needs_room(turn, tally).await?;
+            if turn.cancel.is_cancelled() {
+                return Ok(TurnEnd::Interrupted);
+            }
+            if full {
                 self.note_full_window(turn, tally);
                 return Ok(TurnEnd::ContextFull);
             }
@@ -164,12 +168,17 @@ impl Agent {
     }
 
     /// Whether there is more to do after the model has finished: the user has said something meanwhile, or
-    /// the host sends it on.
+    /// the host sends it on. After an abort there is: the next round ends the turn as interrupted, before
+    /// anything that waits has become part of the history.
     async fn goes_on(&self, turn: &Turn<'_>, tally: &Tally) -> bool {
-        if turn.take_input() {
+        if turn.cancel.is_cancelled() || turn.take_input() {
             return true;
         }
-        let Some(message) = turn.host.finished(&tally.text).await else { return turn.take_input() };
+        let message = turn.host.finished(&tally.text).await;
+        if turn.cancel.is_cancelled() {
+            return true;
+        }
+        let Some(message) = message else { return turn.take_input() };
         turn.append(message);
         true
     }
@@ -207,7 +216,7 @@ impl Agent {
     }
 
     /// Whether a call that the provider refused for its length is made once more, in the room that the host
-    /// has made meanwhile. Happens once in a turn.
+    /// has made meanwhile. Happens once in a turn. After an abort the next round ends the turn.
     async fn may_try_again(
         &self,
         turn: &Turn<'_>,
@@ -223,7 +232,7 @@ impl Agent {
         if made {
             self.show_context(turn);
         }
-        Ok(made)
+        Ok(made || turn.cancel.is_cancelled())
     }
 
     async fn call(

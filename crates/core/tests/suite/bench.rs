@@ -56,11 +56,15 @@ impl Bench {
     }
 
     pub(crate) async fn run(&self, prompt: &str) -> TurnReport {
-        let sink: Arc<dyn EventSink> = self.recorder.clone();
         let ambient = &self.config.ambient;
+        self.run_message(Message::user(ambient.next_id(), ambient.now(), prompt)).await
+    }
+
+    pub(crate) async fn run_message(&self, prompt: Message) -> TurnReport {
+        let sink: Arc<dyn EventSink> = self.recorder.clone();
         let turn = Turn {
             history: &self.history,
-            prompt: Message::user(ambient.next_id(), ambient.now(), prompt),
+            prompt,
             sink: &sink,
             gate: self.gate.as_ref(),
             cancel: &self.cancel,
@@ -161,6 +165,25 @@ impl Tool for Broken {
 
     async fn run(self: Arc<Self>, input: Word, _: ToolContext) -> ToolResult {
         assert!(input.word != "panic", "as asked");
+        Err(FatalToolError::new("the disk is gone"))
+    }
+}
+
+/// Fails for good, beside others.
+pub(crate) struct Gone;
+
+impl Tool for Gone {
+    type Input = Word;
+
+    fn describe(&self) -> ToolSpec {
+        ToolSpec::new("Gone", ToolClass::Inspect, "Is gone.").read_only()
+    }
+
+    fn access(&self, _: &Word) -> Vec<Access> {
+        Vec::new()
+    }
+
+    async fn run(self: Arc<Self>, _: Word, _: ToolContext) -> ToolResult {
         Err(FatalToolError::new("the disk is gone"))
     }
 }

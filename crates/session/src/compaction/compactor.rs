@@ -10,7 +10,7 @@ use robota_core::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::budget::{Budget, json_bytes};
+use super::budget::Budget;
 use super::plan::Plan;
 use super::prompt::Brief;
 use super::request::{CompactionHooks, CompactionRequest};
@@ -119,7 +119,7 @@ impl Compactor<'_> {
         let state = self.agent.context_state(&history);
         let expected = self.agent.context_state_with(&history, coming_bytes);
         drop(history);
-        let sizes = messages.iter().map(json_bytes).collect();
+        let sizes = messages.iter().map(|message| message.estimated_bytes()).collect();
         Snapshot { messages, sizes, reference, state, expected }
     }
 

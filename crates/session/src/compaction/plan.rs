@@ -32,7 +32,7 @@ impl Plan {
     /// The plan that keeps the last exchange whole where `budget` and `cap` have room for it, and otherwise
     /// as much of its end as fits; `None` when that leaves nothing to summarise.
     ///
-    /// `sizes` are those of the messages as JSON, in bytes. `cap` limits the part that stays, beyond the budget.
+    /// `sizes` are those of the messages, in estimated bytes. `cap` limits the part that stays, beyond the budget.
     pub(super) fn new(messages: &[MessageRef], sizes: &[u64], budget: &Budget, cap: u64) -> Option<Self> {
         let exchange = exchange_start(messages);
         let whole: u64 = sizes.iter().skip(exchange).sum();
@@ -115,12 +115,15 @@ fn earliest_cut(messages: &[MessageRef], sizes: &[u64], from: usize, room: u64) 
 /// The prompts in at most `room` bytes. Where they do not fit, each is cut to its share; it keeps its
 /// id, so that the timeline still tells what it was.
 fn within(prompts: Vec<MessageRef>, room: u64) -> Vec<MessageRef> {
-    let all: u64 = prompts.iter().map(json_bytes).sum();
+    let all: u64 = prompts.iter().map(|prompt| prompt.estimated_bytes()).sum();
     if all <= room {
         return prompts;
     }
     let share = room / (prompts.len() as u64).max(1);
-    let cut = |prompt: MessageRef| if json_bytes(&prompt) <= share { prompt } else { cut(&prompt, share) };
+    let cut = |prompt: MessageRef| {
+        let fits = prompt.estimated_bytes() <= share;
+        if fits { prompt } else { cut(&prompt, share) }
+    };
     prompts.into_iter().map(cut).collect()
 }
 
@@ -253,9 +256,13 @@ mod tests {
         assert!(size <= room && size > room * 9 / 10, "{size} of {room}");
 
         let image = Part::ImageInline { mime_type: "image/png".into(), data: "A".repeat(40_000) };
-        let body = Body::User { content: "See this.".into(), parts: vec![image], name: None };
-        let prompt: MessageRef = Message::with_body("u1", Timestamp::default(), body).into();
-        let cut = within(vec![prompt], room);
+        let with_images = |count| -> MessageRef {
+            let parts = vec![image.clone(); count];
+            let body = Body::User { content: "See this.".into(), parts, name: None };
+            Message::with_body("u1", Timestamp::default(), body).into()
+        };
+        assert_eq!(within(vec![with_images(1)], room), [with_images(1)], "its data takes no room");
+        let cut = within(vec![with_images(3)], room);
         assert_eq!(cut[0].text(), format!("See this.{LEFT_OUT}"));
     }
 

@@ -72,7 +72,8 @@ impl<'a> CompactionHooks<'a> {
         Self { runner, input }
     }
 
-    /// Runs the hooks of `call`, and records what they say.
+    /// Runs the hooks of `call`, and records what they say. An abort ends the wait for them; they have then
+    /// said nothing.
     pub(super) async fn run(
         &self,
         call: HookCall,
@@ -81,7 +82,11 @@ impl<'a> CompactionHooks<'a> {
     ) -> HookOutcome {
         let name = call.name();
         let input = (self.input)(call);
-        let outcome = self.runner.run(&input, cancel).await;
+        let outcome = tokio::select! {
+            biased;
+            outcome = self.runner.run(&input, cancel) => outcome,
+            () = cancel.cancelled() => HookOutcome::default(),
+        };
         if !outcome.is_empty() {
             sink.emit(EventKind::Hook {
                 hook_event_name: name.to_owned(),

@@ -2,7 +2,7 @@
 
 use robota_core::{Agent, CompactTrigger, ContextState, History, HistoryHead, MessageRef};
 
-use super::budget::{Budget, bytes_of, json_bytes, tokens_of};
+use super::budget::{Budget, bytes_of, tokens_of};
 use super::plan::Plan;
 use super::{CompactionError, CompactionRequest, Shortfall};
 
@@ -58,10 +58,10 @@ impl<'a> Scale<'a> {
 
     /// What `messages` fall short of; `None` when they are good enough.
     pub(super) fn judge(&self, messages: &[MessageRef]) -> Option<Shortfall> {
-        let bytes: u64 = messages.iter().map(json_bytes).sum();
+        let bytes: u64 = messages.iter().map(|message| message.estimated_bytes()).sum();
         let candidate = History::restored(messages.to_vec(), Vec::new(), HistoryHead::default(), bytes);
         let state = self.agent.context_state_with(&candidate, self.request.coming_bytes);
-        let summary = messages.first().map_or(0, json_bytes);
+        let summary = messages.first().map_or(0, |message| message.estimated_bytes());
         (bytes >= self.bytes || self.is_too_full(&state))
             .then(|| self.shortfall(state.used_tokens, tokens_of(summary)))
     }

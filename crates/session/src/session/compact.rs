@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use robota_core::{EventSink, HookCall, Pressure, TurnEnd};
+use robota_core::{EventSink, HookCall, Part, Pressure, TurnEnd};
 use tokio_util::sync::CancellationToken;
 
 use super::{Prompt, Session, lock};
@@ -43,7 +43,8 @@ impl Session {
         prompt: &Prompt,
         cancel: &CancellationToken,
     ) -> Result<(), robota_core::Error> {
-        let bytes = prompt.text.len() as u64;
+        let parts = prompt.parts.iter().map(Part::estimated_bytes).fold(0, u64::saturating_add);
+        let bytes = parts.saturating_add(prompt.text.len() as u64);
         if !self.is_past_threshold(bytes) {
             return Ok(());
         }

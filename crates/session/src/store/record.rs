@@ -91,6 +91,9 @@ pub struct RecordLog {
     /// Tokens of all model calls so far, those of compactions too.
     #[serde(default, skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
+    /// [`History::counts_from`]; `None` in records older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts_from: Option<usize>,
 }
 
 impl RecordLog {
@@ -112,6 +115,7 @@ impl RecordLog {
             counted_tokens: counted.map(|(tokens, _)| tokens),
             counted_since: counted.map(|(_, since)| since),
             usage: Usage::default(),
+            counts_from: Some(history.counts_from()),
         }
     }
 
@@ -124,7 +128,10 @@ impl RecordLog {
 
     /// The history whose views are `messages` and `entries`, as it was at this place.
     fn restore(&self, messages: Vec<MessageRef>, entries: Vec<HistoryEntry>) -> History {
+        // An older record does not tell which answers were given before a compaction.
+        let counts_from = self.counts_from.unwrap_or(if self.compacted { messages.len() } else { 0 });
         let history = History::restored(messages, entries, self.head, self.message_bytes);
+        let history = history.with_counts_from(counts_from);
         match (self.counted_tokens, self.counted_since) {
             (Some(tokens), Some(since)) => history.with_counted_tokens(tokens, since),
             _ => history,

@@ -18,7 +18,7 @@ use robota_session::{
     AutoCompactThreshold, CompactionError, CompactionHooks, CompactionOutcome, CompactionRequest, Compactor,
 };
 use robota_testkit::{
-    AllowAll, EventRecorder, RecordedRequest, Reply, Script, ScriptedProvider, fixed_ambient,
+    AllowAll, EventRecorder, Gate, RecordedRequest, Reply, Script, ScriptedProvider, fixed_ambient,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

@@ -122,6 +122,12 @@ impl Open {
             (told.message_bytes(), told.counted_tokens()),
             (open.message_bytes(), open.counted_tokens())
         );
+        for length in 0..open.messages().len() {
+            let (mut told, mut open) = (told.clone(), open.clone());
+            told.truncate(length);
+            open.truncate(length);
+            assert_eq!(told.counted_tokens(), open.counted_tokens(), "rewound to {length}");
+        }
     }
 }
 

@@ -16,6 +16,13 @@ impl LogFold {
     pub(super) fn change_history(&mut self, line: &Line<'_>, mutation: HistoryMutation) {
         match mutation {
             HistoryMutation::AppendMessage { index, message } => self.append(line, index, message),
+            HistoryMutation::Truncate { .. } | HistoryMutation::Replace { .. } | HistoryMutation::Clear
+                if self.late =>
+            {
+                // It would take away what came after it.
+                let detail = "a change that takes messages away, behind lines that came after it";
+                self.state.defects.push(defect(line, DefectKind::OutOfPlace, detail.to_owned()));
+            }
             HistoryMutation::Truncate { length } => {
                 self.restated();
                 let length = self.missing.truncate(length);

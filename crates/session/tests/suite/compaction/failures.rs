@@ -16,6 +16,36 @@ async fn an_abort_ends_the_call_and_leaves_the_history() {
     assert_eq!(bench.recorder.names(), ["compact_start", "provider_request"]);
 }
 
+/// Never answers, whatever happens.
+struct Deaf(Gate);
+
+impl HookRunner for Deaf {
+    fn run<'a>(&'a self, _: &'a HookInput, _: &'a CancellationToken) -> BoxFuture<'a, HookOutcome> {
+        Box::pin(async {
+            self.0.pass().await;
+            HookOutcome::default()
+        })
+    }
+}
+
+#[tokio::test]
+async fn an_abort_ends_the_wait_for_a_hook_that_hangs() {
+    let bench = Bench::new("never said", talk());
+    let gate = Gate::new("hook");
+    let deaf = Deaf(gate.clone());
+    let agent = Agent::new(bench.config.clone());
+    let input = |call| HookInput::new("s".parse().unwrap(), "/p", PermissionMode::Default, call);
+    let hooks = Some(CompactionHooks::new(&deaf, &input));
+    let (history, sink, cancel) = (&bench.history, &bench.recorder, &bench.cancel);
+    let compactor = Compactor { agent: &agent, history, sink, hooks, cancel };
+    let abort = async {
+        gate.reached().await;
+        cancel.cancel();
+    };
+    let (ended, ()) = tokio::join!(compactor.compact(CompactionRequest::manual()), abort);
+    assert!(matches!(ended, Err(CompactionError::Cancelled)));
+}
+
 #[tokio::test]
 async fn failures_of_the_model_leave_the_history() {
     let empty = Bench::new(Reply::new().text(" \n"), talk());
