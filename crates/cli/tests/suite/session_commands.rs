@@ -156,7 +156,7 @@ fn lines(child: &mut Child) -> impl Iterator<Item = Value> + use<> {
 fn a_log_is_followed_until_its_session_is_closed() {
     for flags in [&["--follow"][..], &["-f", "--expand"]] {
         let context =
-            Context::new(Script::new().reply(Reply::new().text("Once").gate("more").text(" again.")));
+            Context::new(Script::new().reply(Reply::new().text("Once ").gate("more").text("again.")));
         let mut run = context.start(&["-p", "go", "-n", "alpha"]);
         context.wait_for_log("text_delta");
         let mut follower = context.start(&[&["session", "log", "alpha"], flags].concat());
@@ -274,7 +274,7 @@ fn sessions_are_deleted_when_that_is_meant_and_never_while_they_are_open() {
     assert_eq!(deleted["deleted"][0]["files"].as_array().unwrap().len(), 2);
     assert_eq!(session(&context, &["list"]).stdout, "");
 
-    let context = Context::new(Script::new().reply(Reply::new().text("Once").gate("more")));
+    let context = Context::new(Script::new().reply(Reply::new().text("Once ").gate("more")));
     let mut run = context.start(&["-p", "go", "-n", "open"]);
     context.wait_for_log("text_delta");
     session(&context, &["delete", "open", "--yes"])
