@@ -6,6 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use robota_core::{PermissionMode, Rule};
 
+use crate::session_args::SessionCommand;
+
 /// A coding agent for your terminal: it reads, edits and runs things in your project, and asks first.
 #[derive(Debug, Parser)]
 #[command(
@@ -26,7 +28,7 @@ pub(crate) struct Cli {
 const AFTER_HELP: &str = "\
 Exit codes:
     0  the turn completed
-    1  the turn failed or reached a limit (model error, --max-turns, full context window)
+    1  the turn failed or reached a limit (--max-turns, full window), or a log is not valid
     2  the command line or the prompt cannot be used
     3  configuration: no key, unreadable settings, unknown provider or session
     4  files: the session's log cannot be written or read, or standard output cannot be written
@@ -38,7 +40,7 @@ Exit codes:
 pub(crate) enum Command {
     /// Show the whole loop on a scratch project; needs no key (the model is scripted, all else is real)
     Demo(DemoArgs),
-    /// List, show and replay recorded sessions
+    /// Look at recorded sessions, check, copy, move and remove them
     #[command(subcommand)]
     Session(SessionCommand),
     /// Print a shell completion script
@@ -59,30 +61,6 @@ pub(crate) struct DemoArgs {
     /// Keep the scratch project here (an empty or new folder) instead of a temporary folder
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-}
-
-/// `robota session …`.
-#[derive(Debug, Subcommand)]
-pub(crate) enum SessionCommand {
-    /// List the sessions of this project, newest first
-    List {
-        /// One JSON object a line instead of a table
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print what happened in a session, from its log
-    Show {
-        /// Id, beginning of an id, or name
-        session: String,
-        /// The events as they stand in the log, one JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// Run a session again with the model's answers and the tools' results from its log, and check every request
-    Replay {
-        /// Id, beginning of an id, or name
-        session: String,
-    },
 }
 
 /// Everything a run can be told.

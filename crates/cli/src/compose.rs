@@ -9,7 +9,6 @@ use robota_framework::{
 };
 use robota_providers::{ConnectionOptions, ProviderKind, ProviderSpec};
 use robota_session::{ErrorKind, Session};
-use serde_json::Value;
 
 use crate::args::{RunArgs, split_rules};
 use crate::exit::{Exit, Failure, exit_of};
@@ -68,7 +67,8 @@ fn exit_of_assembly(error: &AssemblyError) -> Exit {
     if error.is_configuration() { Exit::Configuration } else { Exit::Usage }
 }
 
-const SETTINGS_HINT: &str =
+/// What to do about settings that cannot be read.
+pub(crate) const SETTINGS_HINT: &str =
     "Nothing was started, because rules in that file would be lost. Correct it or move it away.";
 
 /// The provider of a resolved profile.
@@ -81,16 +81,18 @@ fn provider(host: &Host, model: &ResolvedProvider, info: &ModelInfo) -> Result<A
         Some(Credential::BearerToken(token)) => spec.auth_token = Some(token.clone()),
         _ => {}
     }
-    spec.connection.base_url.clone_from(&model.base_url);
-    spec.connection.idle_timeout = model.idle_timeout;
+    spec.connection = ConnectionOptions {
+        base_url: model.base_url.clone(),
+        base_url_source: model.base_url_source.clone(),
+        key_source: model.credential_source.clone(),
+        idle_timeout: model.idle_timeout,
+        headers: model.options.headers.clone(),
+        extra_body: model.options.body.clone(),
+        ..ConnectionOptions::default()
+    };
     spec.default_max_output_tokens = u32::try_from(info.max_output_tokens).ok();
     if let Some(retries) = retries(host)? {
         spec.retry.max_attempts = retries + 1;
-    }
-    if let Some(options) = &model.options {
-        apply_options(options, &mut spec.connection).map_err(|message| {
-            Failure::new(Exit::Configuration, format!("the provider `{}`: {message}", model.name))
-        })?;
     }
     robota_providers::build(spec).map_err(|error| {
         let failure = Failure::from_error(Exit::Configuration, &error);
@@ -113,27 +115,6 @@ fn retries(host: &Host) -> Result<Option<u32>, Failure> {
 
 /// The most retries a user may ask for.
 const MAX_RETRIES: u32 = 20;
-
-/// `options` of a profile: `headers` are added to each request, `body` to its JSON.
-fn apply_options(options: &Value, connection: &mut ConnectionOptions) -> Result<(), String> {
-    let Value::Object(options) = options else { return Err("`options` must be an object".to_owned()) };
-    for (key, value) in options {
-        match (key.as_str(), value) {
-            ("headers", Value::Object(headers)) => {
-                for (name, value) in headers {
-                    let Value::String(value) = value else {
-                        return Err(format!("the header `{name}` in `options` must be a string"));
-                    };
-                    connection.headers.push((name.clone(), value.as_str().into()));
-                }
-            }
-            ("body", Value::Object(body)) => connection.extra_body.clone_from(body),
-            ("headers" | "body", _) => return Err(format!("`{key}` in `options` must be an object")),
-            _ => return Err(format!("`{key}` in `options` is not known; there are `headers` and `body`")),
-        }
-    }
-    Ok(())
-}
 
 impl Composition {
     /// Opens the session that `args` ask for: a new one, the latest, a named one, or a copy.
@@ -176,29 +157,5 @@ pub(crate) fn session_failure(error: &robota_session::Error) -> Failure {
         (None, Exit::Storage) => failure.with_hint(WITHOUT_FILES),
         (Some(hint), _) => failure.with_hint(hint),
         (None, _) => failure,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn applied(options: &Value) -> Result<ConnectionOptions, String> {
-        let mut connection = ConnectionOptions::default();
-        apply_options(options, &mut connection).map(|()| connection)
-    }
-
-    #[test]
-    fn options_of_a_profile_reach_the_request_or_are_refused() {
-        let connection =
-            applied(&json!({"headers": {"anthropic-beta": "x"}, "body": {"service_tier": "auto"}})).unwrap();
-        assert_eq!(connection.headers[0].0, "anthropic-beta");
-        assert_eq!(connection.extra_body["service_tier"], "auto");
-        assert!(
-            applied(&json!({"hedaers": {}})).unwrap_err().contains("`hedaers` in `options` is not known")
-        );
-        assert!(applied(&json!({"headers": {"a": 1}})).unwrap_err().contains("`a`"));
     }
 }

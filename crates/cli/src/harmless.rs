@@ -17,6 +17,23 @@ pub(crate) fn lines(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
+/// The same JSON, with escapes in its texts in the place of what a terminal would act on.
+pub(crate) fn json(json: String) -> String {
+    if !json.chars().any(acts) {
+        return json;
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for letter in json.chars() {
+        // All of them are in the plane of which one escape tells.
+        if acts(letter) {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(letter)));
+        } else {
+            escaped.push(letter);
+        }
+    }
+    escaped
+}
+
 /// The text as one word of a POSIX shell; `None` when a person could not see what it holds.
 pub(crate) fn shell_word(text: &str) -> Option<String> {
     (!text.chars().any(acts)).then(|| format!("'{}'", text.replace('\'', r"'\''")))
@@ -30,6 +47,14 @@ mod tests {
     fn what_a_terminal_would_act_on_is_gone() {
         assert_eq!(one_line("a\x1b[2J\nb\u{202e}c"), "a [2J b c");
         assert_eq!(lines("a\n\tb\x1b]0;x\x07"), "a\n\tb\u{fffd}]0;x\u{fffd}");
+    }
+
+    #[test]
+    fn json_means_the_same_and_a_terminal_takes_no_notice() {
+        let text = "a\u{7f}b\u{9b}2Jc\u{202e}d\nä";
+        let told = json(serde_json::to_string(text).unwrap());
+        assert_eq!(told, r#""a\u007fb\u009b2Jc\u202ed\nä""#);
+        assert_eq!(serde_json::from_str::<String>(&told).unwrap(), text);
     }
 
     #[test]

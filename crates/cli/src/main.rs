@@ -6,8 +6,10 @@ mod demo;
 mod exit;
 mod harmless;
 mod host;
+mod manual;
 mod print;
 mod prompt_input;
+mod session_args;
 mod session_command;
 mod signals;
 mod stdout;
@@ -33,7 +35,7 @@ fn main() -> ExitCode {
             clap_complete::generate(*shell, &mut Cli::command(), "robota", &mut script);
             finish(print_whole(&script))
         }
-        Some(Command::Man) => finish(manual()),
+        Some(Command::Man) => finish(manual::page().and_then(|page| print_whole(&page))),
         None if cli.run.print => print::run(&cli.run),
         None => finish(Err(no_screen())),
     };
@@ -50,14 +52,6 @@ fn finish(outcome: Result<Exit, Failure>) -> Exit {
 fn no_screen() -> Failure {
     Failure::new(Exit::Usage, "nothing to do: this version answers single prompts")
         .with_hint("robota -p \"explain this project\"   answers a prompt\nrobota demo                          shows the whole loop without a key\nrobota --help                        lists everything else")
-}
-
-fn manual() -> Result<Exit, Failure> {
-    let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command())
-        .render(&mut page)
-        .map_err(|error| Failure::new(Exit::Failed, format!("the manual cannot be written: {error}")))?;
-    print_whole(&page)
 }
 
 fn print_whole(text: &[u8]) -> Result<Exit, Failure> {

@@ -37,6 +37,11 @@ impl Output {
         }
     }
 
+    /// True when nothing can be written any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.failure.is_some()
+    }
+
     /// Hands on everything.
     ///
     /// # Errors
@@ -45,6 +50,25 @@ impl Output {
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.flush();
         self.failure.map_or(Ok(()), unless_closed)
+    }
+}
+
+/// For documents; a failure is kept for [`finish`](Output::finish).
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.failure.is_none() {
+            match self.writer.write(bytes) {
+                Ok(written) => return Ok(written),
+                Err(error) if error.kind() == ErrorKind::Interrupted => return Err(error),
+                Err(error) => self.failure = Some(error),
+            }
+        }
+        Err(io::Error::other("standard output cannot be written"))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Self::flush(self);
+        if self.is_over() { Err(io::Error::other("standard output cannot be written")) } else { Ok(()) }
     }
 }
 

@@ -27,11 +27,16 @@ impl ContextWindow {
     /// The provider's last count plus an estimate of what came after it; without a count, an
     /// estimate of everything.
     pub(crate) fn state(&self, history: &History) -> ContextState {
+        self.state_with(history, 0)
+    }
+
+    /// The same with a message of `more` bytes that is not in the history yet.
+    pub(crate) fn state_with(&self, history: &History, more: u64) -> ContextState {
         let (counted, bytes) = match history.counted_tokens() {
             Some((tokens, bytes_since)) => (tokens, bytes_since),
             None => (0, history.message_bytes() + self.fixed_bytes),
         };
-        let used_tokens = counted + estimate(bytes);
+        let used_tokens = counted.saturating_add(estimate(bytes.saturating_add(more)));
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
         let used_percentage =
             if self.max_tokens == 0 { 0.0 } else { used_tokens as f64 * 100.0 / self.max_tokens as f64 };

@@ -19,6 +19,8 @@ pub enum ErrorKind {
     Configuration,
     /// A value is not valid.
     Validation,
+    /// The context window needed room, and compaction could not make it.
+    Compaction,
 }
 
 impl ErrorKind {
@@ -31,6 +33,7 @@ impl ErrorKind {
             Self::Storage => "STORAGE_ERROR",
             Self::Configuration => "CONFIGURATION_ERROR",
             Self::Validation => "VALIDATION_ERROR",
+            Self::Compaction => "COMPACTION_ERROR",
         }
     }
 }

@@ -1,12 +1,9 @@
 //! The history of a conversation: append-only, changed by recorded mutations alone.
 
-use std::fmt;
-
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-use crate::{MessageRef, Timestamp};
+use crate::{HistoryHead, HistoryRef, MessageRef, Timestamp};
 
 /// One entry of the timeline that a person sees: a message or an event between messages.
 ///
@@ -107,58 +104,6 @@ pub struct MutationMismatch {
     length: usize,
 }
 
-/// SHA-256 over all mutations so far, each hashed together with the head before it.
-///
-/// Two histories with equal heads are equal; events refer to a history by its length and head
-/// instead of repeating it (design section 5).
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct HistoryHead([u8; 32]);
-
-impl HistoryHead {
-    fn after(self, mutation: &[u8]) -> Self {
-        Self(Sha256::new().chain_update(self.0).chain_update(mutation).finalize().into())
-    }
-}
-
-impl fmt::Display for HistoryHead {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for HistoryHead {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HistoryHead({self})")
-    }
-}
-
-impl Serialize for HistoryHead {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for HistoryHead {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let digit = |at: usize| text.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        let mut head = [0; 32];
-        for (at, byte) in head.iter_mut().enumerate() {
-            *byte = digit(at * 2).ok_or_else(|| de::Error::custom("a head is 64 hex digits"))?;
-        }
-        if text.len() == 64 { Ok(Self(head)) } else { Err(de::Error::custom("a head is 64 hex digits")) }
-    }
-}
-
-/// What events carry in place of a history.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HistoryRef {
-    /// Number of messages in the model's view.
-    pub length: usize,
-    /// The chain over all mutations.
-    pub head: HistoryHead,
-}
-
 /// The messages of a conversation and the timeline around them.
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -167,6 +112,8 @@ pub struct History {
     head: HistoryHead,
     message_bytes: u64,
     counted: Option<Counted>,
+    /// The first message whose usage tells of this history, and not of one that was replaced since.
+    counts_from: usize,
 }
 
 /// The last point at which a provider told how many tokens the conversation has.
@@ -195,7 +142,8 @@ impl History {
         HistoryRef { length: self.messages.len(), head: self.head }
     }
 
-    /// Size of the messages as JSON, in bytes; kept up to date, so asking costs nothing.
+    /// Size of the messages in bytes, as [`Message::estimated_bytes`](crate::Message::estimated_bytes) counts
+    /// them; kept up to date, so asking costs nothing.
     #[must_use]
     pub const fn message_bytes(&self) -> u64 {
         self.message_bytes
@@ -207,6 +155,13 @@ impl History {
     #[must_use]
     pub fn counted_tokens(&self) -> Option<(u64, u64)> {
         self.counted.map(|counted| (counted.tokens, self.message_bytes.saturating_sub(counted.at_bytes)))
+    }
+
+    /// The first message whose usage tells of this history: what providers counted before it was of another
+    /// one, which a compaction has replaced.
+    #[must_use]
+    pub const fn counts_from(&self) -> usize {
+        self.counts_from
     }
 
     /// Adds a message at the end and returns the mutation to record.
@@ -234,6 +189,59 @@ impl History {
         HistoryMutation::Clear
     }
 
+    /// Compaction: replaces what the model sees by `messages` and returns the mutation to record. The
+    /// timeline keeps what was.
+    pub fn replace(&mut self, messages: Vec<MessageRef>) -> HistoryMutation {
+        let mutation = HistoryMutation::Replace { messages };
+        self.record(&mutation);
+        mutation
+    }
+
+    /// Rewind: keeps the first `length` messages and returns the mutation to record.
+    pub fn truncate(&mut self, length: usize) -> HistoryMutation {
+        let mutation = HistoryMutation::Truncate { length };
+        self.record(&mutation);
+        mutation
+    }
+
+    /// A history as it was put down together with its head, which is believed: nothing is hashed.
+    ///
+    /// `message_bytes` is [`message_bytes`](Self::message_bytes) of `messages`. What providers counted in them is
+    /// not believed, but for what [`with_counted_tokens`](Self::with_counted_tokens) and
+    /// [`with_counts_from`](Self::with_counts_from) say.
+    #[must_use]
+    pub fn restored(
+        messages: Vec<MessageRef>,
+        entries: Vec<HistoryEntry>,
+        head: HistoryHead,
+        message_bytes: u64,
+    ) -> Self {
+        let counts_from = messages.len();
+        Self { messages, entries, head, message_bytes, counted: None, counts_from }
+    }
+
+    /// Takes the provider's last count of the conversation, as it was put down with the history.
+    #[must_use]
+    pub const fn with_counted_tokens(mut self, tokens: u64, bytes_since: u64) -> Self {
+        let at_bytes = self.message_bytes.saturating_sub(bytes_since);
+        self.counted = Some(Counted { tokens, at_bytes });
+        self
+    }
+
+    /// Takes the place from which on usage tells of this history ([`counts_from`](Self::counts_from)), as it was
+    /// put down with it.
+    #[must_use]
+    pub const fn with_counts_from(mut self, index: usize) -> Self {
+        self.counts_from = index;
+        self
+    }
+
+    /// Takes `head`, which a record names for this state of the history, in place of the one that its
+    /// mutations came to. For readers of a record from which secrets were taken out.
+    pub const fn rebase(&mut self, head: HistoryHead) {
+        self.head = head;
+    }
+
     /// Applies a recorded mutation, as replay does.
     ///
     /// # Errors
@@ -257,44 +265,54 @@ impl History {
         let json = json_bytes(mutation);
         match mutation {
             HistoryMutation::AppendMessage { message, .. } => {
-                self.add(message, json.len() as u64);
+                self.add(message, message.estimated_from(json.len() as u64));
                 self.entries.push(HistoryEntry::chat(message.clone()));
             }
             HistoryMutation::AppendEntry { entry } => self.entries.push(entry.clone()),
-            HistoryMutation::Replace { messages } => self.rebuild(messages),
+            HistoryMutation::Replace { messages } => self.rebuild(messages, messages.len()),
             HistoryMutation::Clear => {
-                self.rebuild(&[]);
+                self.rebuild(&[], 0);
                 self.entries.clear();
             }
-            HistoryMutation::Truncate { length } => self.truncate(*length),
+            HistoryMutation::Truncate { length } => self.cut(*length),
         }
         self.head = self.head.after(&json);
     }
 
-    fn truncate(&mut self, length: usize) {
+    fn cut(&mut self, length: usize) {
         let Some(first_gone) = self.messages.get(length) else { return };
         let cut = self.entries.iter().position(|entry| entry.id == first_gone.id);
         self.entries.truncate(cut.unwrap_or(self.entries.len()));
         let kept = self.messages.get(..length).map(<[MessageRef]>::to_vec).unwrap_or_default();
-        self.rebuild(&kept);
+        // What is left is what the provider counted when it gave the last of the answers that still count.
+        self.rebuild(&kept, self.counts_from.min(length));
     }
 
-    fn rebuild(&mut self, messages: &[MessageRef]) {
+    /// Takes `messages` in place of what was there. What providers counted holds from `counts_from` on: an
+    /// answer before that was given to a history that is not there any more.
+    fn rebuild(&mut self, messages: &[MessageRef], counts_from: usize) {
+        self.counts_from = counts_from;
         self.messages.clear();
         self.message_bytes = 0;
         self.counted = None;
         for message in messages {
-            self.add(message, json_bytes(message).len() as u64);
+            self.add(message, message.estimated_bytes());
         }
     }
 
     fn add(&mut self, message: &MessageRef, bytes: u64) {
         self.message_bytes += bytes;
-        if let Some(tokens) = message.usage().map(|usage| usage.total()).filter(|tokens| *tokens > 0) {
+        let counts = self.messages.len() >= self.counts_from;
+        if let Some(tokens) = counted_tokens(message).filter(|_| counts) {
             self.counted = Some(Counted { tokens, at_bytes: self.message_bytes });
         }
         self.messages.push(message.clone());
     }
+}
+
+/// What the provider counted when it gave this answer: everything up to it.
+fn counted_tokens(message: &MessageRef) -> Option<u64> {
+    message.usage().map(|usage| usage.total()).filter(|tokens| *tokens > 0)
 }
 
 /// The JSON of a value that has only string keys, and so cannot fail to serialise.
@@ -353,11 +371,50 @@ mod tests {
     }
 
     #[test]
-    fn a_head_reads_back_from_its_hex_form() {
+    fn after_a_replacement_old_counts_say_nothing() {
         let mut history = History::default();
         history.append(message("a"));
-        let json = serde_json::to_string(&history.reference()).unwrap();
-        assert_eq!(serde_json::from_str::<HistoryRef>(&json).unwrap(), history.reference());
-        assert!(serde_json::from_str::<HistoryHead>("\"abc\"").is_err());
+        let mut answer = Message::assistant("b", Timestamp::default(), "answer");
+        answer.metadata.insert("usage".into(), serde_json::json!({"inputTokens": 900}));
+        history.append(answer.clone());
+        history.append(message("c"));
+        assert_eq!(history.counted_tokens().unwrap().0, 900);
+        let (tokens, since) = history.counted_tokens().unwrap();
+        let restored = History::restored(
+            history.messages().to_vec(),
+            history.entries().to_vec(),
+            history.reference().head,
+            history.message_bytes(),
+        );
+        let restored = restored.with_counted_tokens(tokens, since);
+        assert_eq!(restored.counted_tokens(), history.counted_tokens());
+        history.truncate(2);
+        assert_eq!(history.counted_tokens(), Some((900, 0)));
+        history.replace(vec![answer.into()]);
+        assert_eq!(history.counted_tokens(), None);
+        assert_eq!(history.entries().len(), 2);
+    }
+
+    #[test]
+    fn after_a_rewind_answers_from_before_a_replacement_do_not_count() {
+        let answer = |id: &str, tokens: u64| {
+            let mut answer = Message::assistant(id, Timestamp::default(), "answer");
+            answer.metadata.insert("usage".into(), serde_json::json!({"inputTokens": tokens}));
+            MessageRef::from(answer)
+        };
+        let mut history = History::default();
+        history.append(message("a"));
+        history.append(answer("b", 900));
+        history.replace(vec![message("summary").into(), answer("b", 900)]);
+        history.append(message("c"));
+        history.truncate(2);
+        assert_eq!(history.counted_tokens(), None);
+        history.append(answer("d", 50));
+        history.append(message("e"));
+        history.truncate(3);
+        assert_eq!(history.counted_tokens(), Some((50, 0)));
+        history.truncate(1);
+        history.append(answer("f", 20));
+        assert_eq!(history.counted_tokens(), Some((20, 0)));
     }
 }

@@ -12,7 +12,10 @@ mod context;
 mod error;
 mod event;
 mod history;
+mod history_head;
+mod hook;
 mod message;
+mod message_size;
 mod model;
 pub mod path_text;
 mod permission;
@@ -23,14 +26,19 @@ mod timestamp;
 mod tool;
 mod usage;
 
-pub use agent::{Agent, AgentConfig, Authorization, GateRequest, ToolGate, Turn, TurnReport, sendable};
+pub use agent::{
+    Agent, AgentConfig, Authorization, GateRequest, NoHost, Pressure, RawPayloads, ToolGate, Turn, TurnHost,
+    TurnReport, last_words_message, sendable,
+};
 pub use ambient::{Ambient, Clock, IdSource, SystemClock, UuidIds};
 pub use error::{Error, ErrorKind};
-pub use event::{ContextState, Event, EventKind, EventSink, TurnEnd};
-pub use history::{
-    EntryCategory, EntryData, History, HistoryEntry, HistoryHead, HistoryMutation, HistoryRef,
-    MutationMismatch,
+pub use event::{
+    CompactTrigger, ContextState, Event, EventKind, EventSink, PayloadKind, PermissionResolution,
+    RequestPurpose, TurnAbortReason, TurnEnd,
 };
+pub use history::{EntryCategory, EntryData, History, HistoryEntry, HistoryMutation, MutationMismatch};
+pub use history_head::{HistoryHead, HistoryRef};
+pub use hook::{HookCall, HookInput, HookOutcome, HookRunner, SessionSource};
 pub use message::{Body, Message, MessageRef, MessageState, Part, Reasoning, ToolCall};
 pub use model::{InvalidModelTable, ModelInfo, ModelPrices, ModelTable};
 pub use permission::{
@@ -39,7 +47,7 @@ pub use permission::{
 };
 pub use provider::{
     Capabilities, FinishReason, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError,
-    ProviderErrorKind, ProviderInfo, ToolChoice,
+    ProviderErrorKind, ProviderInfo, RawCapture, RequestDigest, ToolChoice,
 };
 pub use redact::Redactor;
 pub use session_id::{InvalidSessionId, SessionId};

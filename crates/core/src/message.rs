@@ -234,13 +234,19 @@ pub struct MessageRef(Arc<Shared>);
 struct Shared {
     message: Message,
     encoded: OnceLock<(&'static str, Box<[u8]>)>,
+    digest: OnceLock<u128>,
 }
 
 impl MessageRef {
     /// Shares `message`.
     #[must_use]
     pub fn new(message: Message) -> Self {
-        Self(Arc::new(Shared { message, encoded: OnceLock::new() }))
+        Self(Arc::new(Shared { message, encoded: OnceLock::new(), digest: OnceLock::new() }))
+    }
+
+    /// The digest of the message, which is taken once.
+    pub(crate) fn digest(&self, take: impl FnOnce(&Message) -> u128) -> u128 {
+        *self.0.digest.get_or_init(|| take(&self.0.message))
     }
 
     /// Hands `consume` the message as `encode` writes it for the wire format `format`.

@@ -20,6 +20,12 @@ impl Timestamp {
         Self(millis)
     }
 
+    /// The same, where it is a time that can be written as text: within the years -9999 to 9999.
+    #[must_use]
+    pub fn try_from_millis(millis: i64) -> Option<Self> {
+        jiff::Timestamp::from_millisecond(millis).ok().map(|_| Self(millis))
+    }
+
     /// Milliseconds since the Unix epoch.
     #[must_use]
     pub const fn as_millis(self) -> i64 {
@@ -79,11 +85,14 @@ impl<'de> Deserialize<'de> for Timestamp {
             }
 
             fn visit_i64<E: de::Error>(self, millis: i64) -> Result<Timestamp, E> {
-                Ok(Timestamp(millis))
+                // One that cannot be written again must not come in.
+                Timestamp::try_from_millis(millis)
+                    .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(millis), &self))
             }
 
             fn visit_u64<E: de::Error>(self, millis: u64) -> Result<Timestamp, E> {
-                i64::try_from(millis).map(Timestamp).map_err(E::custom)
+                let signed = i64::try_from(millis).ok().and_then(Timestamp::try_from_millis);
+                signed.ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(millis), &self))
             }
         }
         deserializer.deserialize_any(Visitor)
@@ -100,6 +109,15 @@ mod tests {
         assert_eq!(time.to_string(), "2026-11-21T22:48:00.007Z");
         assert_eq!("2026-11-21T23:48:00.007+01:00".parse::<Timestamp>().unwrap(), time);
         assert_eq!(serde_json::from_str::<Timestamp>("1795301280007").unwrap(), time);
+    }
+
+    #[test]
+    fn a_number_that_no_date_stands_for_is_an_error() {
+        for millis in ["9223372036854775807", "-9223372036854775808", "18446744073709551615"] {
+            let error = serde_json::from_str::<Timestamp>(millis).unwrap_err().to_string();
+            assert!(error.contains("expected an RFC 3339 time"), "{error}");
+        }
+        assert_eq!(Timestamp::try_from_millis(7), Some(Timestamp(7)));
     }
 
     #[test]

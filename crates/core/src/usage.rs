@@ -23,13 +23,13 @@ impl Usage {
     /// All input tokens: uncached, read from the cache and written to it.
     #[must_use]
     pub const fn total_input(&self) -> u64 {
-        self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
+        self.input_tokens.saturating_add(self.cache_read_tokens).saturating_add(self.cache_write_tokens)
     }
 
     /// Input and output together: what the context holds after the call.
     #[must_use]
     pub const fn total(&self) -> u64 {
-        self.total_input() + self.output_tokens
+        self.total_input().saturating_add(self.output_tokens)
     }
 
     /// True when the provider reported nothing.
@@ -41,9 +41,9 @@ impl Usage {
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        self.input_tokens += other.input_tokens;
-        self.output_tokens += other.output_tokens;
-        self.cache_read_tokens += other.cache_read_tokens;
-        self.cache_write_tokens += other.cache_write_tokens;
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.cache_read_tokens = self.cache_read_tokens.saturating_add(other.cache_read_tokens);
+        self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
     }
 }

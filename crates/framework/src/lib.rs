@@ -3,7 +3,7 @@
 //! A session is planned from values, in this order: [`ProjectPaths`] says where the project is,
 //! [`Settings`] what user and project have set, [`ResolvedProvider`] which model to talk to and how.
 //! The host constructs the provider, since this crate knows none, and hands all of it to a
-//! [`SessionBlueprint`], which becomes an [`Assembly`]: tools, permission rules, system prompt,
+//! [`SessionBlueprint`], which becomes an [`Assembly`]: tools, permission rules, system prompt and note,
 //! limits and store, ready to open sessions. [`create_query`] is the short way for single prompts.
 //!
 //! The crate reads settings and instruction files, and nothing else: environment, home folder and
@@ -19,19 +19,21 @@ mod provider;
 mod query;
 mod settings;
 
-pub use assembly::{Assembly, AssemblyError, PermissionOverrides, PromptOverrides, SessionBlueprint};
+pub use assembly::{
+    Assembly, AssemblyError, PermissionOverrides, PromptOverrides, SessionBlueprint, log_filter,
+};
 pub use context::{
     ContextFile, ContextFiles, ContextKind, ContextOrigin, MAX_CONTEXT_FILE, MAX_CONTEXT_TOTAL,
 };
 pub use environment::{Environment, Variable};
 pub use project::{ProjectError, ProjectPaths};
-pub use prompt::{PromptParts, PromptSection};
+pub use prompt::{ContextNote, PromptParts, PromptSection};
 pub use provider::{
     Credential, DEFAULT_ANTHROPIC_MODEL, DEFAULT_IDLE_TIMEOUT, DEFAULT_OPENAI_MODEL, ProviderOverrides,
-    ProviderSetupError, ResolvedProvider,
+    ProviderSetupError, RequestOptions, ResolvedProvider,
 };
 pub use query::{Query, create_query};
 pub use settings::{
-    Format, Layer, ModelSetting, PermissionSettings, ProviderProfile, Scope, Settings, SettingsError,
-    SettingsWarning, SourcedRule,
+    AutoCompact, Format, Layer, LogSettings, ModelSetting, PermissionSettings, ProviderProfile, Scope,
+    Settings, SettingsError, SettingsWarning, SourcedRule,
 };

@@ -14,6 +14,10 @@ use serde_json::{Map, Value};
 pub struct ConnectionOptions {
     /// Address of the API, with or without a slash at its end; `None` for the vendor's own.
     pub base_url: Option<String>,
+    /// Where a person can correct that address, for hints; `None` for the vendor's variable.
+    pub base_url_source: Option<String>,
+    /// Where a person can correct the key, for hints; `None` for the vendor's variable.
+    pub key_source: Option<String>,
     /// How long the server may send nothing at all; 120 s. Restarts with every byte.
     pub idle_timeout: Duration,
     /// How long connecting may take, TLS included; 15 s.
@@ -28,6 +32,8 @@ impl Default for ConnectionOptions {
     fn default() -> Self {
         Self {
             base_url: None,
+            base_url_source: None,
+            key_source: None,
             idle_timeout: Duration::from_secs(120),
             connect_timeout: Duration::from_secs(15),
             headers: Vec::new(),
@@ -50,7 +56,8 @@ pub(crate) struct Vendor {
 
 impl Vendor {
     /// The base URL to use, checked.
-    pub(crate) fn base_url(&self, given: Option<&str>) -> Result<Url, ProviderError> {
+    pub(crate) fn base_url(&self, connection: &ConnectionOptions) -> Result<Url, ProviderError> {
+        let given = connection.base_url.as_deref();
         let text = given.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(self.base_url);
         let usable = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
         if let Some(mut url) = Url::parse(text).ok().filter(usable) {
@@ -59,11 +66,15 @@ impl Vendor {
         }
         // A text with an `@` may hold a password.
         let shown = if text.contains('@') { "the base URL" } else { text };
+        let hint = match &connection.base_url_source {
+            Some(source) => format!("correct {source}"),
+            None => format!("correct {} or the base URL in the settings", self.base_url_variable),
+        };
         Err(ProviderError::new(
             ProviderErrorKind::Configuration,
             format!("{shown} is not an address that starts with http:// or https://"),
         )
-        .with_hint(format!("correct {} or the base URL in the settings", self.base_url_variable)))
+        .with_hint(hint))
     }
 
     /// True when `url` is the vendor's own address, which always wants a key.

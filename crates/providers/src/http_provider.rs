@@ -1,24 +1,21 @@
 //! A provider behind HTTP, and the life of one call.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
 use robota_core::{ModelEvent, ModelRequest, ModelStream, Provider, ProviderError, ProviderInfo};
-use secrecy::SecretString;
 use sse_stream::Sse;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::anthropic::{self, AnthropicOptions};
-use crate::connection::{ConnectionOptions, Vendor};
-use crate::http::{Answer, Exchange, FrameFault, Frames, LazyClient};
+use crate::capture::Capture;
+use crate::endpoint::Endpoint;
+use crate::http::{Answer, Exchange, FrameFault, Frames};
 use crate::openai::{self, OpenAiOptions};
-use crate::report::Reporter;
-use crate::wire::{Decoder, Fault, Progress, Wire};
+use crate::wire::{Decoder, Encoded, Events, Fault, Progress, Wire};
 
 /// How long a server may keep the connection open after the answer is complete. Bounds the wait for
 /// token counts that some servers send last, and for servers that never close.
@@ -32,9 +29,10 @@ const MAX_CORRECTIONS: u32 = 2;
 /// A call makes one request, and more only when the server does not know an optional field; other
 /// failures are retried by [`Retrying`](crate::Retrying). Needs a tokio runtime with time and I/O.
 #[derive(Clone)]
-pub struct HttpProvider(Arc<Endpoint>);
+pub struct HttpProvider(Arc<Service>);
 
-struct Endpoint {
+struct Service {
+    info: ProviderInfo,
     wire: Box<dyn Wire>,
     exchange: Exchange,
 }
@@ -58,18 +56,8 @@ impl HttpProvider {
         openai::provider(options)
     }
 
-    pub(crate) fn new(
-        wire: Box<dyn Wire>,
-        vendor: &Vendor,
-        connection: &ConnectionOptions,
-        secrets: Vec<SecretString>,
-    ) -> Self {
-        let exchange = Exchange {
-            client: LazyClient::new(wire.url(), connection.connect_timeout),
-            reporter: Arc::new(Reporter::new(vendor, wire.url(), secrets)),
-            idle_timeout: connection.idle_timeout,
-        };
-        Self(Arc::new(Endpoint { wire, exchange }))
+    pub(crate) fn new(endpoint: Endpoint, wire: Box<dyn Wire>) -> Self {
+        Self(Arc::new(Service { info: endpoint.info.clone(), wire, exchange: Exchange::new(endpoint) }))
     }
 
     /// Where requests are posted, without password and query.
@@ -96,20 +84,22 @@ impl fmt::Debug for HttpProvider {
 
 impl Provider for HttpProvider {
     fn info(&self) -> &ProviderInfo {
-        self.0.wire.info()
+        &self.0.info
     }
 
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {
         let decoder = self.0.wire.decoder(&request);
         let call = Box::new(Call {
-            endpoint: Arc::clone(&self.0),
+            service: Arc::clone(&self.0),
+            capture: Capture::new(request.raw_capture),
             request,
             cancel,
             decoder,
-            state: State::Unsent,
+            state: State::Unwritten,
+            corrections: 0,
             request_id: None,
             events: 0,
-            ready: VecDeque::new(),
+            ready: Events::new(),
             failure: None,
         });
         stream::unfold(call, |mut call| async move { call.next().await.map(|event| (event, call)) }).boxed()
@@ -118,22 +108,29 @@ impl Provider for HttpProvider {
 
 /// One call, from the request to the last event.
 struct Call {
-    endpoint: Arc<Endpoint>,
+    service: Arc<Service>,
+    capture: Capture,
     request: ModelRequest,
     cancel: CancellationToken,
     decoder: Box<dyn Decoder>,
     state: State,
+    /// How often the request was written again.
+    corrections: u32,
     request_id: Option<String>,
     /// Server-sent events so far.
     events: u64,
     /// Decoded and not yet given out.
-    ready: VecDeque<ModelEvent>,
+    ready: Events,
     /// What ends the call once that is given out.
     failure: Option<ProviderError>,
 }
 
 enum State {
-    Unsent,
+    /// The request is to be written.
+    Unwritten,
+    /// The request is to be sent.
+    Unsent(Encoded),
+    /// The answer arrives.
     Streaming(Frames),
     Over,
 }
@@ -145,7 +142,11 @@ impl Call {
                 return Some(Ok(event));
             }
             let step = match self.state {
-                State::Unsent => self.open().await,
+                State::Unwritten => {
+                    self.write();
+                    continue;
+                }
+                State::Unsent(_) => self.send().await,
                 State::Streaming(_) => self.read().await,
                 State::Over => return self.failure.take().map(Err),
             };
@@ -157,30 +158,38 @@ impl Call {
         }
     }
 
-    async fn open(&mut self) -> Result<(), ProviderError> {
-        let Endpoint { wire, exchange } = &*self.endpoint;
-        let mut corrections = 0;
-        let (frames, request_id) = loop {
-            let encoded = wire.encode(&self.request);
-            let answer = tokio::select! {
-                biased;
-                () = self.cancel.cancelled() => return Err(exchange.reporter.cancelled()),
-                answer = exchange.post(wire.url(), wire.headers(), Bytes::from(encoded.body)) => answer?,
-            };
-            match answer {
-                Answer::Stream { frames, request_id } => break (frames, request_id),
-                Answer::Refused(refusal)
-                    if corrections < MAX_CORRECTIONS && wire.adapt(&refusal.error, encoded.dialect) =>
-                {
-                    corrections += 1;
-                }
-                Answer::Refused(refusal) => {
+    fn write(&mut self) {
+        let encoded = self.service.wire.encode(&self.request);
+        self.capture.request(&encoded.body, &mut self.ready);
+        self.state = State::Unsent(encoded);
+    }
+
+    async fn send(&mut self) -> Result<(), ProviderError> {
+        let State::Unsent(encoded) = std::mem::replace(&mut self.state, State::Over) else { return Ok(()) };
+        let Service { wire, exchange, .. } = &*self.service;
+        let answer = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => return Err(exchange.reporter.cancelled()),
+            answer = exchange.post(encoded.body.into(), self.request.idle_timeout) => answer?,
+        };
+        match answer {
+            Answer::Stream { frames, request_id } => {
+                self.request_id = request_id;
+                self.state = State::Streaming(frames);
+            }
+            Answer::Refused(refusal) => {
+                self.capture.response(&refusal.body, &mut self.ready);
+                if self.corrections == MAX_CORRECTIONS || !wire.adapt(&refusal.error, encoded.dialect) {
                     return Err(exchange.reporter.refused(&refusal.error, &self.request.model, refusal.wait));
                 }
+                self.corrections += 1;
+                self.state = State::Unwritten;
             }
-        };
-        self.request_id = request_id;
-        self.state = State::Streaming(frames);
+            Answer::Foreign { error, body } => {
+                self.capture.response(&body, &mut self.ready);
+                return Err(error);
+            }
+        }
         Ok(())
     }
 
@@ -189,7 +198,7 @@ impl Call {
         let complete = self.decoder.progress() == Progress::Complete;
         let frame = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => return Err(self.endpoint.exchange.reporter.cancelled()),
+            () = self.cancel.cancelled() => return Err(self.service.exchange.reporter.cancelled()),
             frame = next_frame(frames, complete) => frame,
         };
         let at_end = frames.ended();
@@ -201,7 +210,7 @@ impl Call {
             // What was essential has arrived; how the connection ended does not matter.
             _ if complete => self.decoder.end(&mut self.ready),
             Some(Err(fault)) => return Err(self.explain_frame(fault, at_end)),
-            None => return Err(self.named(self.endpoint.exchange.reporter.cut(self.events))),
+            None => return Err(self.named(self.service.exchange.reporter.cut(self.events))),
         }
         if self.decoder.progress() == Progress::Finished {
             self.finish();
@@ -212,7 +221,10 @@ impl Call {
     fn take(&mut self, frame: &Sse) -> Result<(), Fault> {
         self.events += 1;
         match frame.data.as_deref().filter(|data| !data.trim().is_empty()) {
-            Some(data) => self.decoder.frame(frame.event.as_deref(), data, &mut self.ready),
+            Some(data) => {
+                self.capture.stream_event(data, &mut self.ready);
+                self.decoder.frame(frame.event.as_deref(), data, &mut self.ready)
+            }
             None => Ok(()),
         }
     }
@@ -231,7 +243,7 @@ impl Call {
     }
 
     fn explain(&self, fault: Fault, at_end: bool) -> ProviderError {
-        let reporter = &self.endpoint.exchange.reporter;
+        let reporter = &self.service.exchange.reporter;
         self.named(match fault {
             Fault::Refused(refusal) => reporter.refused(&refusal, &self.request.model, None),
             Fault::Malformed(_) if at_end => reporter.cut(self.events),
@@ -242,7 +254,7 @@ impl Call {
     }
 
     fn explain_frame(&self, fault: FrameFault, at_end: bool) -> ProviderError {
-        let reporter = &self.endpoint.exchange.reporter;
+        let reporter = &self.service.exchange.reporter;
         self.named(match fault {
             FrameFault::Connection(error) => error,
             FrameFault::NotText(_) if at_end => reporter.cut(self.events),

@@ -1,7 +1,7 @@
 //! Model providers of robota: APIs over HTTP behind the [`Provider`](robota_core::Provider) port.
 //!
 //! Each API is a *wire*: it writes a request as bytes and reads an answer one server-sent event at a
-//! time, without touching a socket. [`HttpProvider`] carries one wire over HTTP: it checks what kind
+//! time, without touching a socket. [`HttpProvider`] carries one wire over HTTP to one endpoint: it checks what kind
 //! of answer came, bounds every wait for bytes by an idle timeout, ends with the cancel token, and
 //! turns whatever goes wrong into a typed error that says what happened, where, and what to do.
 //! [`Retrying`] is the one place where failed calls are tried again.
@@ -12,8 +12,10 @@
 
 mod anthropic;
 mod api_error;
+mod capture;
 mod carried;
 mod connection;
+mod endpoint;
 mod excerpt;
 mod http;
 mod http_provider;

@@ -1,13 +1,11 @@
 //! Recorded streams read from memory, for the tests of the decoders.
 
-use std::collections::VecDeque;
-
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
 use robota_core::ModelEvent;
 
 use crate::http::Frames;
-use crate::wire::{Decoder, Fault, Progress};
+use crate::wire::{Decoder, Events, Fault, Progress};
 
 /// How reading a recorded stream ended.
 #[derive(Debug)]
@@ -27,7 +25,7 @@ pub(crate) fn read<'a>(
 ) -> (Vec<ModelEvent>, End) {
     let chunks: Vec<_> = chunks.into_iter().map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
     let mut frames = Frames::new(stream::iter(chunks).boxed());
-    let mut events = VecDeque::new();
+    let mut events = Events::new();
     let mut end = End::Cut;
     while let Some(frame) = frames.next().now_or_never().expect("memory never waits") {
         let frame = frame.expect("recorded streams are text");

@@ -1,5 +1,6 @@
 //! Errors as a person reads them: what happened, where, and what to do.
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::time::Duration;
 
@@ -8,15 +9,17 @@ use robota_core::{ProviderError, ProviderErrorKind as Kind};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::api_error::ApiError;
-use crate::connection::Vendor;
+use crate::connection::{ConnectionOptions, Vendor};
 
 /// Words every error of one provider, and keeps its keys out of them.
 pub(crate) struct Reporter {
     service: String,
     url: String,
     host: String,
-    key_variable: &'static str,
-    base_url_variable: &'static str,
+    /// Where a person can correct the key.
+    key_source: Cow<'static, str>,
+    /// Where a person can correct the address.
+    base_url_source: Cow<'static, str>,
     secrets: Vec<SecretString>,
 }
 
@@ -30,10 +33,21 @@ impl Reporter {
             service: vendor.service(url),
             url: format!("{}://{}{}", url.scheme(), shown_host(url), url.path()),
             host,
-            key_variable: vendor.key_variable,
-            base_url_variable: vendor.base_url_variable,
+            key_source: vendor.key_variable.into(),
+            base_url_source: format!("{} or the provider's settings", vendor.base_url_variable).into(),
             secrets,
         }
+    }
+
+    /// The same with the places that the host took key and address from, where it says.
+    pub(crate) fn with_sources(mut self, connection: &ConnectionOptions) -> Self {
+        if let Some(source) = &connection.key_source {
+            self.key_source = source.clone().into();
+        }
+        if let Some(source) = &connection.base_url_source {
+            self.base_url_source = source.clone().into();
+        }
+        self
     }
 
     /// The address without password and query.
@@ -89,8 +103,8 @@ impl Reporter {
 
     fn hint(&self, kind: Kind, refusal: &ApiError, model: &str) -> Option<String> {
         match kind {
-            Kind::Authentication if self.secrets.is_empty() => Some(format!("set {}", self.key_variable)),
-            Kind::Authentication => Some(format!("check {}", self.key_variable)),
+            Kind::Authentication if self.secrets.is_empty() => Some(format!("set {}", self.key_source)),
+            Kind::Authentication => Some(format!("check {}", self.key_source)),
             Kind::Permission if refusal.is_about_credit() => {
                 Some("check billing and plan of the account".into())
             }
@@ -108,7 +122,7 @@ impl Reporter {
 
     /// Advice when the address looks wrong.
     fn base_url_hint(&self) -> String {
-        format!("the base URL looks wrong: check {} or the provider's settings", self.base_url_variable)
+        format!("the base URL looks wrong: check {}", self.base_url_source)
     }
 
     /// A redirect, which is never followed: it would carry the key to another address.
@@ -149,7 +163,7 @@ impl Reporter {
         if connects {
             return error.with_hint(format!(
                 "check the network, and {} if the address is not meant",
-                self.base_url_variable
+                self.base_url_source
             ));
         }
         error

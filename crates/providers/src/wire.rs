@@ -4,25 +4,17 @@
 
 use std::collections::VecDeque;
 
-use reqwest::Url;
-use reqwest::header::HeaderMap;
-use robota_core::{ModelEvent, ModelRequest, ProviderInfo};
+use robota_core::{ModelEvent, ModelRequest};
 use serde_json::Value;
 
 use crate::api_error::ApiError;
 use crate::excerpt::excerpt;
 
-/// One model API, set up for one endpoint.
+/// Events of an answer that are decoded and not yet given out.
+pub(crate) type Events = VecDeque<ModelEvent>;
+
+/// One model API, set up for one [`Endpoint`](crate::endpoint::Endpoint).
 pub(crate) trait Wire: Send + Sync {
-    /// Id and capabilities.
-    fn info(&self) -> &ProviderInfo;
-
-    /// Where requests are posted.
-    fn url(&self) -> &Url;
-
-    /// Headers of every request, keys included.
-    fn headers(&self) -> &HeaderMap;
-
     /// The body of `request`.
     fn encode(&self, request: &ModelRequest) -> Encoded;
 
@@ -54,14 +46,13 @@ pub(crate) trait Decoder: Send {
     /// # Errors
     ///
     /// When the data is not what the API promises, or reports a failure of the service.
-    fn frame(&mut self, event: Option<&str>, data: &str, out: &mut VecDeque<ModelEvent>)
-    -> Result<(), Fault>;
+    fn frame(&mut self, event: Option<&str>, data: &str, out: &mut Events) -> Result<(), Fault>;
 
     /// How far the answer has come.
     fn progress(&self) -> Progress;
 
     /// The body ended at [`Progress::Complete`]: appends what was held back, and the finish.
-    fn end(&mut self, out: &mut VecDeque<ModelEvent>);
+    fn end(&mut self, out: &mut Events);
 }
 
 /// How far an answer has come.

@@ -28,8 +28,19 @@ pub enum ErrorKind {
     InvalidId,
     /// The text is no name for a session.
     InvalidName,
+    /// The history was not compacted: there is nothing to compact, a hook or an abort stopped it, or the
+    /// model wrote no summary.
+    Compaction,
+    /// What was given to be kept is empty, or has no valid time.
+    InvalidInput,
+    /// What is to be imported is not the artifact of a session.
+    InvalidArtifact,
+    /// The session has no such turn to go back to.
+    InvalidTurn,
     /// The log, a snapshot or a folder could not be read or written.
     Storage,
+    /// A file was written by a newer version, and is left as it is.
+    NewerVersion,
     /// The turn failed in the engine: provider, tool or configuration.
     Engine(robota_core::ErrorKind),
 }
@@ -45,8 +56,14 @@ impl ErrorKind {
             Self::NotFound => "SESSION_NOT_FOUND",
             Self::Exists => "SESSION_EXISTS",
             Self::Ambiguous => "SESSION_AMBIGUOUS",
-            Self::InvalidId | Self::InvalidName => "VALIDATION_ERROR",
+            Self::Compaction => "COMPACTION_ERROR",
+            Self::InvalidId
+            | Self::InvalidName
+            | Self::InvalidInput
+            | Self::InvalidArtifact
+            | Self::InvalidTurn => "VALIDATION_ERROR",
             Self::Storage => "STORAGE_ERROR",
+            Self::NewerVersion => "SESSION_NEWER_VERSION",
             Self::Engine(kind) => kind.code(),
         }
     }
@@ -95,6 +112,15 @@ impl Error {
     pub fn storage(message: impl fmt::Display, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         let source = source.into();
         Self::new(ErrorKind::Storage, format!("{message}: {source}")).with_source(source)
+    }
+
+    /// What is at `place` says in its field `field` that it has the format `version`, and this program knows
+    /// only those up to `known`.
+    #[must_use]
+    pub fn newer_version(place: impl fmt::Display, field: &str, version: u32, known: u32) -> Self {
+        let told = format!("field `{field}` is {version}, and this version knows formats up to {known}");
+        let message = format!("{place} was written by a newer version of robota: {told}");
+        Self::new(ErrorKind::NewerVersion, message).with_hint("update robota; the session stays as it is")
     }
 
     /// There is no session `id`.

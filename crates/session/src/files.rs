@@ -5,7 +5,7 @@
 //! the same folder, write, fsync, rename, fsync of the folder (design section 5).
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 /// What a file must be to be opened here.
@@ -118,6 +118,35 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
+/// Puts `content` at `path`, all or nothing, without waiting for the disk.
+pub(crate) fn put(path: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
+    file.write_all(content)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Whether `path` is a file with that `content`.
+pub(crate) fn has_content(path: &Path, content: &[u8]) -> io::Result<bool> {
+    let file = match open_read(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    if file.metadata()?.len() != content.len() as u64 {
+        return Ok(false);
+    }
+    let mut found = Vec::with_capacity(content.len());
+    file.take(content.len() as u64 + 1).read_to_end(&mut found)?;
+    Ok(found == content)
+}
+
+/// Makes the file at `path` survive the death of the machine.
+pub(crate) fn sync_file(path: &Path) -> io::Result<()> {
+    open(path, private_options().append(true))?.sync_all()
+}
+
 /// Makes the entries of `folder` survive the death of the machine.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
@@ -128,6 +157,16 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
+    }
+}
+
+/// Removes `folder` with all that is in it, and where it is a link only that; one that is not there is no
+/// error.
+pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
+    match found(folder)? {
+        Some(metadata) if metadata.is_dir() => fs::remove_dir_all(folder),
+        Some(_) => remove(folder),
+        None => Ok(()),
     }
 }
 
@@ -216,6 +255,8 @@ mod tests {
         replace(&path, b"one").unwrap();
         replace(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
+        put(&path, b"three").unwrap();
+        assert!(has_content(&path, b"three").unwrap() && !has_content(&path, b"eerht").unwrap());
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
     }
 }

@@ -1,13 +1,15 @@
 //! Decides about tool calls: rules and mode first, then what was approved for the session, then a person.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{self, BoxFuture};
 use robota_core::{
-    Access, Authorization, Decision, GateRequest, PermissionMode, PermissionPolicy, Rule, RuleSet, ToolGate,
-    Verdict,
+    Access, Authorization, Decision, EventKind, EventSink, GateRequest, PermissionMode, PermissionPolicy,
+    PermissionResolution, RuleSet, ToolGate, Verdict,
 };
+use serde_json::Value;
+
+use crate::{Conversation, ReviewDecision};
 
 /// A call about which a person is asked.
 #[derive(Clone, Debug)]
@@ -59,56 +61,79 @@ where
     }
 }
 
+/// Lets programs decide that answer with [`Session::notify_approval`](crate::Session::notify_approval):
+/// it waits for them, until the turn is aborted.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::exhaustive_structs, reason = "there is nothing in it")]
+pub struct ExternalApproval;
+
+impl PermissionHandler for ExternalApproval {
+    fn ask(&self, _: PermissionRequest) -> BoxFuture<'_, PermissionAnswer> {
+        Box::pin(future::pending())
+    }
+}
+
 /// The gate of a session (seed `000`, `PermissionEnforcer`).
 pub(crate) struct PermissionEnforcer {
-    rules: Mutex<Rules>,
+    policy: Mutex<PermissionPolicy>,
     handler: Option<Arc<dyn PermissionHandler>>,
+    /// Keeps what was approved, and the questions that are open.
+    conversation: Arc<Conversation>,
+    sink: Arc<dyn EventSink>,
     /// Held while a question is open.
     question: tokio::sync::Mutex<()>,
 }
 
-struct Rules {
-    policy: PermissionPolicy,
-    /// Approved for the session, by text.
-    approved: BTreeMap<String, Rule>,
-}
-
 impl PermissionEnforcer {
-    pub(crate) fn new(policy: PermissionPolicy, handler: Option<Arc<dyn PermissionHandler>>) -> Self {
-        let rules = Rules { policy, approved: BTreeMap::new() };
-        Self { rules: Mutex::new(rules), handler, question: tokio::sync::Mutex::default() }
+    pub(crate) fn new(
+        policy: PermissionPolicy,
+        handler: Option<Arc<dyn PermissionHandler>>,
+        conversation: Arc<Conversation>,
+        sink: Arc<dyn EventSink>,
+    ) -> Self {
+        let question = tokio::sync::Mutex::default();
+        Self { policy: Mutex::new(policy), handler, conversation, sink, question }
     }
 
     pub(crate) fn mode(&self) -> PermissionMode {
-        self.lock().policy.mode
+        self.policy().mode
     }
 
     pub(crate) fn set_mode(&self, mode: PermissionMode) {
-        self.lock().policy.mode = mode;
+        self.policy().mode = mode;
     }
 
-    pub(crate) fn approved(&self) -> Vec<String> {
-        self.lock().approved.keys().cloned().collect()
-    }
-
-    pub(crate) fn clear_approved(&self) {
-        self.lock().approved.clear();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Rules> {
-        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    fn policy(&self) -> MutexGuard<'_, PermissionPolicy> {
+        self.policy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Decides without a person; `Err` carries the open question.
     fn decide(&self, request: &GateRequest<'_>) -> Result<Authorization, Verdict> {
-        let rules = self.lock();
-        let verdict = rules.policy.evaluate(request.spec, request.access);
+        let policy = self.policy();
+        let verdict = policy.evaluate(request.spec, request.access);
         match verdict.decision {
             Decision::Allow => Ok(Authorization::Allowed),
             Decision::Deny => Ok(denied(verdict.reason, verdict.allow_rule)),
-            Decision::Ask if rules.approve(request) => Ok(Authorization::Allowed),
+            Decision::Ask if self.is_approved(&policy, request) => Ok(Authorization::Allowed),
             Decision::Ask => Err(verdict),
         }
+    }
+
+    /// Whether the rules approved for the session cover the call. The mode has no say here.
+    fn is_approved(&self, policy: &PermissionPolicy, request: &GateRequest<'_>) -> bool {
+        let allow = self.conversation.approvals().rules();
+        if allow.is_empty() {
+            return false;
+        }
+        let approved = PermissionPolicy {
+            mode: policy.mode,
+            rules: RuleSet { allow, ..RuleSet::default() },
+            roots: policy.roots.clone(),
+            cwd: policy.cwd.clone(),
+            home: policy.home.clone(),
+        };
+        let verdict = approved.evaluate(request.spec, request.access);
+        verdict.decision == Decision::Allow && verdict.rule.is_some()
     }
 
     async fn ask(&self, handler: &dyn PermissionHandler, request: &GateRequest<'_>) -> Authorization {
@@ -119,6 +144,9 @@ impl PermissionEnforcer {
             Err(verdict) => verdict,
         };
         let allow_rule = verdict.allow_rule.clone();
+        // First, so that whoever is told of the question can answer it at once.
+        let decided = self.conversation.insert_pending_approval(&request.call.id);
+        let question = Question::open(self.sink.as_ref(), request, &verdict);
         let asked = PermissionRequest {
             tool_name: request.call.name.clone(),
             tool_call_id: request.call.id.clone(),
@@ -126,17 +154,25 @@ impl PermissionEnforcer {
             access: request.access.to_vec(),
             verdict,
         };
-        match handler.ask(asked).await {
-            PermissionAnswer::Allow => Authorization::Allowed,
-            PermissionAnswer::AllowForSession => {
-                if let Some(text) = allow_rule
-                    && let Ok(rule) = text.parse()
-                {
-                    self.lock().approved.insert(text, rule);
-                }
-                Authorization::Allowed
-            }
-            PermissionAnswer::Deny { reason } => denied(reason, allow_rule),
+        let answer = tokio::select! {
+            biased;
+            decision = decided => Answer::of_decision(decision),
+            answer = handler.ask(asked) => Answer::of_person(answer),
+        };
+        self.conversation.remove_pending_approval(&request.call.id);
+        question.settle(answer.resolution);
+        if answer.resolution == PermissionResolution::AllowedForSession
+            && let Some(rule) = &allow_rule
+        {
+            // Only an empty text is refused, and a rule is none.
+            let _ = self.conversation.add_approved_command(rule);
+        }
+        if answer.ends_turn {
+            self.conversation.request_interrupt();
+        }
+        match answer.refusal {
+            None => Authorization::Allowed,
+            Some(reason) => denied(reason, allow_rule),
         }
     }
 }
@@ -153,31 +189,132 @@ impl ToolGate for PermissionEnforcer {
             };
             tokio::select! {
                 biased;
-                () = request.cancel.cancelled() => denied("the turn was interrupted".to_owned(), None),
+                () = request.cancel.cancelled() => denied(INTERRUPTED.to_owned(), None),
                 answer = self.ask(handler, &request) => answer,
             }
         })
     }
 }
 
-impl Rules {
-    /// Whether the rules approved for the session cover the call. The mode has no say here.
-    fn approve(&self, request: &GateRequest<'_>) -> bool {
-        if self.approved.is_empty() {
-            return false;
-        }
-        let approved = PermissionPolicy {
-            mode: self.policy.mode,
-            rules: RuleSet { allow: self.approved.values().cloned().collect(), ..RuleSet::default() },
-            roots: self.policy.roots.clone(),
-            cwd: self.policy.cwd.clone(),
-            home: self.policy.home.clone(),
-        };
-        let verdict = approved.evaluate(request.spec, request.access);
-        verdict.decision == Decision::Allow && verdict.rule.is_some()
+/// A question that the log knows of until it is settled, in whatever way.
+struct Question<'a> {
+    sink: &'a dyn EventSink,
+    tool_call_id: &'a str,
+    settled: bool,
+}
+
+impl<'a> Question<'a> {
+    fn open(sink: &'a dyn EventSink, request: &GateRequest<'a>, verdict: &Verdict) -> Self {
+        let call = request.call;
+        let parameters =
+            serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::from(call.arguments.as_str()));
+        sink.emit(EventKind::PermissionRequest {
+            tool_name: call.name.clone(),
+            tool_call_id: call.id.clone(),
+            parameters,
+            reason: verdict.reason.clone(),
+            allow_rule: verdict.allow_rule.clone(),
+        });
+        Self { sink, tool_call_id: &call.id, settled: false }
+    }
+
+    fn settle(mut self, resolution: PermissionResolution) {
+        self.tell(resolution);
+    }
+
+    fn tell(&mut self, resolution: PermissionResolution) {
+        self.settled = true;
+        let tool_call_id = self.tool_call_id.to_owned();
+        self.sink.emit(EventKind::PermissionResolved { tool_call_id, resolution });
     }
 }
 
+impl Drop for Question<'_> {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.tell(PermissionResolution::Aborted);
+        }
+    }
+}
+
+/// What an answer comes to, whoever gave it.
+struct Answer {
+    resolution: PermissionResolution,
+    /// Why the call may not run.
+    refusal: Option<String>,
+    ends_turn: bool,
+}
+
+impl Answer {
+    fn of_person(answer: PermissionAnswer) -> Self {
+        let (resolution, refusal) = match answer {
+            PermissionAnswer::Allow => (PermissionResolution::Allowed, None),
+            PermissionAnswer::AllowForSession => (PermissionResolution::AllowedForSession, None),
+            PermissionAnswer::Deny { reason } => (PermissionResolution::Denied, Some(reason)),
+        };
+        Self { resolution, refusal, ends_turn: false }
+    }
+
+    fn of_decision(decision: ReviewDecision) -> Self {
+        let refused = |resolution, reason: &str, ends_turn| Self {
+            resolution,
+            refusal: Some(reason.to_owned()),
+            ends_turn,
+        };
+        match decision {
+            ReviewDecision::Approved => Self::of_person(PermissionAnswer::Allow),
+            ReviewDecision::ApprovedForSession => Self::of_person(PermissionAnswer::AllowForSession),
+            ReviewDecision::Denied => refused(PermissionResolution::Denied, NOT_ALLOWED, false),
+            ReviewDecision::Abort => refused(PermissionResolution::Aborted, INTERRUPTED, true),
+        }
+    }
+}
+
+/// Why a call may not run whose turn was aborted.
+const INTERRUPTED: &str = "the turn was interrupted";
+/// Why a call may not run that a person said no to without giving a reason.
+const NOT_ALLOWED: &str = "the user did not allow this";
+
 fn denied(reason: String, allow_rule: Option<String>) -> Authorization {
     Authorization::Denied { reason, allow_rule }
+}
+
+#[cfg(test)]
+mod tests {
+    use robota_core::{Error, ToolCall, ToolClass, ToolSpec};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::ConversationOptions;
+
+    /// Answers a question in the moment it is told of it.
+    struct Prompt(Arc<Conversation>);
+
+    impl EventSink for Prompt {
+        fn emit(&self, kind: EventKind) {
+            if let EventKind::PermissionRequest { tool_call_id, .. } = kind {
+                self.0.notify_approval(&tool_call_id, ReviewDecision::Denied);
+            }
+        }
+
+        fn written(&self) -> BoxFuture<'_, Result<(), Error>> {
+            Box::pin(future::ready(Ok(())))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_question_can_be_answered_as_soon_as_it_is_told() {
+        let conversation = Arc::new(Conversation::new(ConversationOptions::new("m", "/p")).unwrap());
+        conversation.start_turn().unwrap();
+        let mode = PermissionMode::Default;
+        let (rules, cwd) = (RuleSet::default(), std::path::PathBuf::from("/p"));
+        let policy = PermissionPolicy { mode, rules, roots: Vec::new(), cwd, home: None };
+        let (handler, sink) = (Arc::new(ExternalApproval), Arc::new(Prompt(Arc::clone(&conversation))));
+        let gate = PermissionEnforcer::new(policy, Some(handler), conversation, sink);
+        let call = ToolCall { id: "c1".into(), name: "Order".into(), arguments: "{}".into() };
+        let (spec, cancel) = (ToolSpec::new("Order", ToolClass::Other, ""), CancellationToken::new());
+        let asked = gate.authorize(GateRequest::new(&call, &spec, &[], &cancel));
+        let answer = future::FutureExt::now_or_never(asked).expect("the answer is there already");
+        assert_eq!(answer, denied(NOT_ALLOWED.to_owned(), Some("Order".to_owned())));
+    }
 }

@@ -160,7 +160,7 @@ mod tests {
     }
 
     fn user() -> EventKind {
-        EventKind::User { content: "hi".to_owned() }
+        EventKind::User { content: "hi".to_owned(), steering: false }
     }
 
     #[tokio::test]

@@ -58,13 +58,15 @@
 //! # Without HTTP
 //!
 //! [`ScriptedProvider`] plays the same scripts as a [`robota_core::Provider`] in process.
-//! [`EventRecorder`], [`ScriptedGate`], [`fixed_ambient`] and [`TempWorkspace`] stand in for the
-//! rest of an agent's world.
+//! [`EventRecorder`], [`ScriptedGate`], [`ScriptedHooks`], [`fixed_ambient`] and [`TempWorkspace`] stand in
+//! for the rest of an agent's world. [`check_sendable`] holds the messages of a request against the rules
+//! before any provider has written them.
 
 mod ambient;
 mod director;
 mod events;
 mod gate;
+mod hooks;
 mod invariants;
 mod patience;
 mod provider;
@@ -78,7 +80,8 @@ mod workspace;
 pub use ambient::{CountingIds, FixedClock, fixed_ambient};
 pub use events::{EventRecorder, event_name};
 pub use gate::Gate;
-pub use invariants::{Rule, Violation};
+pub use hooks::ScriptedHooks;
+pub use invariants::{Rule, Violation, check_sendable};
 pub use provider::ScriptedProvider;
 pub use request::{Dialect, RecordedRequest, SeenResult};
 pub use script::{Arguments, Pieces, PlanError, RawBytes, Reply, Script, Step};

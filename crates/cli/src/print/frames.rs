@@ -7,10 +7,12 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use robota_core::{
-    Ambient, Body, Event, EventKind, HistoryMutation, Message, ModelInfo, SessionId, ToolCall, TurnEnd, Usage,
+    Ambient, Body, Event, EventKind, HistoryMutation, Message, ModelInfo, RequestPurpose, SessionId,
+    ToolCall, TurnEnd, Usage,
 };
 use serde_json::{Map, Value, json};
 
+use super::ending::Ending;
 use crate::exit::Failure;
 
 /// Clients of the protocol compare this version; older ones are warned about.
@@ -34,10 +36,10 @@ pub(crate) struct Frames {
     model_info: ModelInfo,
     tool_results: HashMap<String, Value>,
     denials: Vec<Value>,
-    text: String,
     stop_reason: Value,
-    error: Option<(String, Option<u16>)>,
-    in_tools: bool,
+    ending: Ending,
+    /// The history is being summarised.
+    compacting: bool,
 }
 
 impl Frames {
@@ -49,10 +51,9 @@ impl Frames {
             model_info,
             tool_results: HashMap::new(),
             denials: Vec::new(),
-            text: String::new(),
             stop_reason: Value::Null,
-            error: None,
-            in_tools: false,
+            ending: Ending::default(),
+            compacting: false,
         }
     }
 
@@ -87,17 +88,14 @@ impl Frames {
 
     /// The frames of one event, in order; the last event of a turn gives its result.
     pub(crate) fn of(&mut self, event: &Event) -> Vec<Value> {
-        match &event.kind {
+        self.ending.note(&event.kind);
+        let status = self.status(&event.kind);
+        let mut frames = match &event.kind {
             EventKind::HistoryMutation(HistoryMutation::AppendMessage { message, .. }) => {
                 self.message(message)
             }
-            EventKind::ProviderResponseNormalized { finish_reason, tool_calls_count, .. } => {
+            EventKind::ProviderResponseNormalized { finish_reason, .. } => {
                 self.stop_reason = json!(finish_reason);
-                self.in_tools = *tool_calls_count > 0;
-                Vec::new()
-            }
-            EventKind::ProviderRequest { .. } => {
-                self.in_tools = false;
                 Vec::new()
             }
             EventKind::ToolExecutionResult { tool_call_id, result: Some(result), .. } => {
@@ -120,24 +118,54 @@ impl Frames {
                     "tool_use_id": tool_call_id, "message": reason,
                 }))]
             }
-            EventKind::Error { message, status, .. } => {
-                self.error = Some((message.clone(), *status));
-                Vec::new()
+            EventKind::ContextCompact { trigger, before, after, .. } => {
+                let metadata = json!({
+                    "trigger": trigger, "pre_tokens": before.used_tokens, "post_tokens": after.used_tokens,
+                });
+                vec![self.frame(json!({
+                    "type": "system", "subtype": "compact_boundary", "compact_metadata": metadata,
+                }))]
+            }
+            EventKind::Hook { hook_event_name, system_messages, .. } => {
+                let said = |text: &String| self.said(hook_event_name, text);
+                system_messages.iter().map(said).collect()
             }
             EventKind::Complete { ended, rounds, usage, duration_ms, api_duration_ms, .. } => {
                 vec![self.result(*ended, *rounds, *usage, *duration_ms, *api_duration_ms)]
             }
             _ => Vec::new(),
-        }
+        };
+        frames.splice(0..0, status);
+        frames
+    }
+
+    /// Says when summarising begins, and when it is over, whether it came to anything or not.
+    fn status(&mut self, kind: &EventKind) -> Option<Value> {
+        let compacting = match kind {
+            EventKind::ProviderRequest { purpose, .. } => *purpose == RequestPurpose::Compaction,
+            EventKind::ContextCompact { .. }
+            | EventKind::Interrupted { .. }
+            | EventKind::Error { .. }
+            | EventKind::Complete { .. } => false,
+            _ => self.compacting,
+        };
+        let changed = std::mem::replace(&mut self.compacting, compacting) != compacting;
+        let status = compacting.then_some("compacting");
+        changed.then(|| self.frame(json!({"type": "system", "subtype": "status", "status": status})))
+    }
+
+    /// What a hook has to say to the person.
+    fn said(&self, hook_event_name: &str, text: &str) -> Value {
+        self.frame(json!({
+            "type": "system", "subtype": "informational", "content": text, "level": "info",
+            "hook_event_name": hook_event_name,
+        }))
     }
 
     /// The frames of a message: one for each block of an answer, one for a tool's result.
     fn message(&mut self, message: &Message) -> Vec<Value> {
         match &message.body {
             Body::Assistant { content, tool_calls, reasoning, .. } => {
-                if let Some(text) = content {
-                    self.text.clone_from(text);
-                }
                 let thinking = reasoning.iter().filter(|block| !block.text.is_empty()).map(|block| {
                     json!({"type": "thinking", "thinking": block.text, "signature": block.signature.as_deref().unwrap_or_default()})
                 });
@@ -199,47 +227,10 @@ impl Frames {
             "modelUsage": self.model_usage(usage, cost),
             "permission_denials": self.denials,
         }));
-        for (key, value) in self.verdict(ended) {
+        for (key, value) in self.ending.fields(ended) {
             insert(&mut frame, key, value);
         }
         frame
-    }
-
-    /// The fields that say how the turn ended.
-    fn verdict(&self, ended: TurnEnd) -> Vec<(&'static str, Value)> {
-        let stopped = |subtype: &str, reason: &str, error: &str| {
-            vec![
-                ("subtype", json!(subtype)),
-                ("is_error", json!(true)),
-                ("terminal_reason", json!(reason)),
-                ("errors", json!([error])),
-            ]
-        };
-        match ended {
-            TurnEnd::MaxRounds => stopped(
-                "error_max_turns",
-                "max_turns",
-                "the turn used all the rounds that --max-turns allows",
-            ),
-            TurnEnd::Interrupted => {
-                let reason = if self.in_tools { "aborted_tools" } else { "aborted_streaming" };
-                stopped("error_during_execution", reason, "the turn was interrupted")
-            }
-            TurnEnd::ContextFull => {
-                let error = "the context window is nearly full; start a new session";
-                stopped("error_during_execution", "prompt_too_long", error)
-            }
-            TurnEnd::Failed => {
-                let (message, status) = self.error.clone().unwrap_or_default();
-                vec![
-                    ("is_error", json!(true)),
-                    ("result", json!(format!("API Error: {message}"))),
-                    ("api_error_status", json!(status)),
-                    ("terminal_reason", json!("api_error")),
-                ]
-            }
-            _ => vec![("result", json!(self.text)), ("terminal_reason", json!("completed"))],
-        }
     }
 
     fn model_usage(&self, usage: Usage, cost: f64) -> Value {
@@ -295,5 +286,146 @@ fn anthropic_usage(usage: Usage) -> Value {
 fn insert(frame: &mut Value, key: &str, value: Value) {
     if let Value::Object(fields) = frame {
         fields.insert(key.to_owned(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use robota_core::{CompactTrigger, ContextState, HistoryRef, ModelTable, Timestamp, TurnAbortReason};
+    use robota_testkit::fixed_ambient;
+
+    use super::*;
+
+    /// The frames of a turn, without what every frame carries.
+    fn frames_of(kinds: impl IntoIterator<Item = EventKind>) -> Vec<Value> {
+        let session_id: SessionId = "s1".parse().unwrap();
+        let facts = SessionFacts {
+            session_id: &session_id,
+            cwd: Path::new("/p"),
+            model: "m",
+            tools: Vec::new(),
+            permission_mode: "default",
+            api_key_source: "none",
+        };
+        let mut frames = Frames::new(&facts, ModelTable::builtin().lookup("m"), fixed_ambient());
+        let event = |kind| Event {
+            seq: 1,
+            timestamp: Timestamp::from_millis(0),
+            session_id: session_id.clone(),
+            turn: 1,
+            redacted: false,
+            kind,
+        };
+        let mut written: Vec<Value> = kinds.into_iter().flat_map(|kind| frames.of(&event(kind))).collect();
+        for fields in written.iter_mut().filter_map(Value::as_object_mut) {
+            assert_eq!(fields.shift_remove("session_id"), Some(json!("s1")));
+            assert!(fields.shift_remove("uuid").is_some_and(|id| id.is_string()));
+        }
+        written
+    }
+
+    fn request(purpose: RequestPurpose) -> EventKind {
+        EventKind::ProviderRequest {
+            round: 1,
+            provider: "p".into(),
+            model: "m".into(),
+            history: HistoryRef::default(),
+            last_words: false,
+            purpose,
+            digest: None,
+        }
+    }
+
+    fn complete(ended: TurnEnd) -> EventKind {
+        EventKind::Complete {
+            ended,
+            rounds: 1,
+            usage: Usage::default(),
+            history: HistoryRef::default(),
+            duration_ms: 1,
+            api_duration_ms: 1,
+        }
+    }
+
+    /// Subtype, reason and errors of the result of a turn.
+    fn verdict(kinds: Vec<EventKind>, ended: TurnEnd) -> [Value; 3] {
+        let frames = frames_of(kinds.into_iter().chain([complete(ended)]));
+        let last = frames.last().unwrap();
+        assert_eq!((&last["type"], &last["is_error"]), (&json!("result"), &json!(true)));
+        ["subtype", "terminal_reason", "errors"].map(|key| last[key].clone())
+    }
+
+    #[test]
+    fn a_compaction_is_a_status_and_a_boundary() {
+        let state = |used_tokens| ContextState { used_tokens, max_tokens: 200_000, used_percentage: 0.0 };
+        let compacted = EventKind::ContextCompact {
+            trigger: CompactTrigger::Auto,
+            before: state(168_000),
+            after: state(12_000),
+            summarized_messages: 40,
+            kept_messages: 2,
+            parts: 2,
+            usage: Usage::default(),
+        };
+        let parts = [RequestPurpose::Compaction, RequestPurpose::Compaction].map(request);
+        let told = frames_of(parts.into_iter().chain([compacted, request(RequestPurpose::Turn)]));
+        let status = |status: Option<&str>| json!({"type": "system", "subtype": "status", "status": status});
+        let metadata = json!({"trigger": "auto", "pre_tokens": 168_000, "post_tokens": 12_000});
+        let boundary = json!({"type": "system", "subtype": "compact_boundary", "compact_metadata": metadata});
+        assert_eq!(told, [status(Some("compacting")), status(None), boundary]);
+    }
+
+    #[test]
+    fn a_compaction_that_comes_to_nothing_is_over_before_the_result() {
+        let told = frames_of([request(RequestPurpose::Compaction), complete(TurnEnd::Interrupted)]);
+        let kinds: Vec<_> = told.iter().map(|frame| (&frame["subtype"], &frame["status"])).collect();
+        let (status, result) = (json!("status"), json!("error_during_execution"));
+        let expected = [(&status, &json!("compacting")), (&status, &Value::Null), (&result, &Value::Null)];
+        assert_eq!(kinds, expected);
+    }
+
+    #[test]
+    fn what_hooks_say_to_the_person_is_passed_on() {
+        let hook = EventKind::Hook {
+            hook_event_name: "Stop".into(),
+            blocked: None,
+            additional_context: vec!["for the model".into()],
+            system_messages: vec!["Tests were not run.".into()],
+        };
+        let informational = json!({
+            "type": "system", "subtype": "informational", "content": "Tests were not run.", "level": "info",
+            "hook_event_name": "Stop",
+        });
+        assert_eq!(frames_of([hook]), [informational]);
+    }
+
+    #[test]
+    fn a_prompt_that_a_hook_stopped_is_an_error_with_its_reason() {
+        let hook = |name: &str, reason: &str| EventKind::Hook {
+            hook_event_name: name.into(),
+            blocked: Some(reason.into()),
+            additional_context: Vec::new(),
+            system_messages: Vec::new(),
+        };
+        let hooks = vec![hook("UserPromptSubmit", "no secrets, please"), hook("Stop", "go on")];
+        let error = json!(["a hook did not let the prompt through: no secrets, please"]);
+        assert_eq!(
+            verdict(hooks, TurnEnd::Blocked),
+            [json!("error_during_execution"), json!("hook_stopped"), error]
+        );
+        let error = json!(["a hook did not let the prompt through"]);
+        assert_eq!(verdict(Vec::new(), TurnEnd::Blocked)[2], error);
+    }
+
+    #[test]
+    fn an_abort_says_why() {
+        let aborted = |reason| {
+            let interrupted = EventKind::Interrupted { reason, history: HistoryRef::default() };
+            verdict(vec![request(RequestPurpose::Turn), interrupted], TurnEnd::Interrupted)
+        };
+        let told = [json!("error_during_execution"), json!("aborted_streaming")];
+        assert_eq!(aborted(TurnAbortReason::Interrupted)[..2], told);
+        assert_eq!(aborted(TurnAbortReason::Interrupted)[2], json!(["the turn was interrupted"]));
+        assert_eq!(aborted(TurnAbortReason::Timeout)[2], json!(["the turn was aborted: it took too long"]));
     }
 }

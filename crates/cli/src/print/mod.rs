@@ -1,6 +1,8 @@
 //! Print mode: one prompt, one answer, and out.
 
+mod ending;
 mod frames;
+mod remarks;
 pub(crate) mod text;
 mod view;
 
@@ -167,7 +169,7 @@ async fn follow(session: &Arc<Session>, prompt: String, view: &mut View, signals
 const fn exit_of_turn(outcome: &TurnOutcome) -> Exit {
     match outcome.ended {
         TurnEnd::Interrupted => Exit::Interrupted,
-        TurnEnd::MaxRounds | TurnEnd::ContextFull | TurnEnd::Failed => Exit::Failed,
+        TurnEnd::MaxRounds | TurnEnd::ContextFull | TurnEnd::Blocked | TurnEnd::Failed => Exit::Failed,
         _ => Exit::Success,
     }
 }

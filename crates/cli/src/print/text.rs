@@ -5,6 +5,8 @@ use std::io::{IsTerminal, stderr, stdout};
 use robota_core::{Event, EventKind, TurnEnd};
 use serde_json::Value;
 
+use super::ending::Ending;
+use super::remarks::remarks;
 use crate::harmless::{lines, one_line, shell_word};
 use crate::stdout::Printer;
 
@@ -28,6 +30,7 @@ pub(crate) struct TextView {
     /// The model has said something in this turn.
     spoke: bool,
     denied: Vec<(String, Option<String>)>,
+    ending: Ending,
 }
 
 impl TextView {
@@ -44,11 +47,13 @@ impl TextView {
             separate: false,
             spoke: false,
             denied: Vec::new(),
+            ending: Ending::default(),
         }
     }
 
     /// Shows one event.
     pub(crate) fn show(&mut self, event: &Event) {
+        self.ending.note(&event.kind);
         match &event.kind {
             EventKind::TextDelta { delta } => self.text(delta),
             EventKind::ProviderRequest { .. } => self.separate = self.separate || self.mid_line,
@@ -65,13 +70,8 @@ impl TextView {
                 }
                 self.denied.push((format!("{call}: {}", one_line(reason)), allow_rule.clone()));
             }
-            EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, .. } => {
-                let seconds = *delay_ms as f64 / 1000.0;
-                let reason = one_line(reason);
-                self.note(&format!("… {reason}; attempt {attempt} of {max_attempts} in {seconds:.1} s"));
-            }
             EventKind::Complete { ended, .. } => self.end(*ended),
-            _ => {}
+            kind => remarks(kind).iter().for_each(|line| self.note(line)),
         }
     }
 
@@ -97,6 +97,10 @@ impl TextView {
             TurnEnd::MaxRounds => "note: stopped after the rounds that --max-turns allows",
             TurnEnd::ContextFull => {
                 "error: the context window is nearly full, so the model was not called\n  hint: start a new session (without -c or -r) and say what matters from this one"
+            }
+            TurnEnd::Blocked => &format!("error: {}", lines(&self.ending.blocked())),
+            TurnEnd::Interrupted if !self.ending.is_users_wish() => {
+                &format!("error: {}", self.ending.aborted())
             }
             TurnEnd::OutputLimit => "note: the answer reached the model's output limit and is cut",
             TurnEnd::Refused => "note: the model declined to go on",

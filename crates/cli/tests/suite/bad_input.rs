@@ -51,6 +51,28 @@ fn a_server_that_is_not_there_is_named() {
 }
 
 #[test]
+fn a_profile_at_fault_is_named_rather_than_a_variable() {
+    let page = || Reply::body(200, "text/html", "<html>Welcome</html>");
+    let context = Context::new(Script::new().reply(page()).reply(Reply::error(401, "no such key")));
+    let settings = |base_url: &str| {
+        let profile =
+            serde_json::json!({"type": "openai", "model": "m", "apiKey": "k-k-k-k-k", "baseURL": base_url});
+        let settings = serde_json::json!({"currentProvider": "gateway", "providers": {"gateway": profile}});
+        context.space.write("home/.robota/settings.json", settings.to_string());
+    };
+    let fails = |code: i32, hint: &str| {
+        let run = Run::of(context.bare(&["-p", "x"]).output().unwrap());
+        run.assert_failure(code, &[&format!("`providers.gateway.{hint}` in the settings")]);
+        assert!(!run.stderr.contains("OPENAI_"), "{}", run.stderr);
+    };
+    settings("http://");
+    fails(3, "baseURL");
+    settings(&context.server.base_url());
+    fails(1, "baseURL");
+    fails(3, "apiKey");
+}
+
+#[test]
 fn a_provider_that_sends_a_web_page_is_recognised() {
     let page = Reply::body(200, "text/html", "<html><h1>Welcome to the gateway</h1></html>");
     let context = Context::new(Script::new().reply(page));
@@ -108,10 +130,8 @@ fn a_working_directory_that_vanished_is_an_error() {
     let context = nothing();
     let gone = context.space.path("project/gone");
     fs::create_dir(&gone).unwrap();
-    let mut shell = assert_cmd::Command::new("sh");
-    shell.args(["-c", "rmdir ../gone; exec \"$0\" -p x", env!("CARGO_BIN_EXE_robota")]).current_dir(&gone);
-    shell.env("ANTHROPIC_API_KEY", "k-k-k-k-k");
-    Run::of(shell.output().unwrap())
+    let mut shell = context.shell("rmdir ../gone; exec robota -p x");
+    Run::of(shell.current_dir(&gone).output().unwrap())
         .assert_failure(2, &["the working directory", "Change to a folder that exists"]);
 }
 

@@ -1,10 +1,11 @@
 //! A home, a project and a model for one test.
 
+use std::ffi::OsString;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Child, Output, Stdio};
 
 use assert_cmd::Command;
-use robota_testkit::{FakeModelServer, Script, TempWorkspace};
+use robota_testkit::{FakeModelServer, RecordedRequest, Script, TempWorkspace};
 use serde_json::Value;
 
 /// What a run of the program left behind.
@@ -47,6 +48,12 @@ impl Run {
     }
 }
 
+/// The program under test.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_robota");
+
+/// Where commands are.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
 /// The surroundings of one test.
 pub(crate) struct Context {
     pub(crate) space: TempWorkspace,
@@ -67,17 +74,46 @@ impl Context {
     /// The program in the project, with the scripted model behind the Anthropic API.
     pub(crate) fn robota(&self, arguments: &[&str]) -> Command {
         let mut command = self.bare(arguments);
-        command.env("ANTHROPIC_API_KEY", "test-key-for-the-fake-model");
-        command.env("ANTHROPIC_BASE_URL", self.server.base_url());
+        command.envs(self.provider());
         command
     }
 
     /// The program in the project without any provider.
     pub(crate) fn bare(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_robota"));
-        command.env_clear().env("HOME", self.space.path("home")).env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        command.current_dir(self.space.path("project")).args(arguments);
+        let mut command = Command::new(PROGRAM);
+        command.env_clear().envs(self.surroundings()).current_dir(self.space.path("project"));
+        command.args(arguments);
         command
+    }
+
+    /// A shell in the project that runs `line`, in which `robota` is the program with the scripted model.
+    pub(crate) fn shell(&self, line: &str) -> Command {
+        let folder = Path::new(PROGRAM).parent().unwrap();
+        let mut shell = Command::new("sh");
+        shell.env_clear().envs(self.surroundings()).envs(self.provider());
+        shell.env("PATH", format!("{}:{PATH}", folder.display()));
+        shell.current_dir(self.space.path("project")).args(["-c", line]);
+        shell
+    }
+
+    /// Starts the program with the scripted model, and does not wait for it.
+    #[expect(clippy::disallowed_methods, reason = "assert_cmd can neither signal nor kill a running program")]
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = std::process::Command::new(PROGRAM);
+        command.env_clear().envs(self.surroundings()).envs(self.provider());
+        command.current_dir(self.space.path("project")).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// All of the environment but the provider.
+    fn surroundings(&self) -> [(&'static str, OsString); 2] {
+        [("HOME", self.space.path("home").into()), ("PATH", PATH.into())]
+    }
+
+    /// The scripted model, behind the Anthropic API.
+    fn provider(&self) -> [(&'static str, String); 2] {
+        let key = "test-key-for-the-fake-model".to_owned();
+        [("ANTHROPIC_API_KEY", key), ("ANTHROPIC_BASE_URL", self.server.base_url())]
     }
 
     /// Runs the program with the scripted model.
@@ -100,10 +136,19 @@ impl Context {
     /// The only session log of the project.
     pub(crate) fn log(&self) -> Vec<Value> {
         let folder = self.space.path("project/.robota/logs");
-        let logs: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut logs: Vec<_> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        logs.retain(|path| path.extension() == Some("jsonl".as_ref()));
         assert_eq!(logs.len(), 1, "{logs:?}");
         read_log(&logs[0])
     }
+}
+
+/// What the user said last, without the note about the run in front of it.
+pub(crate) fn last_prompt(request: &RecordedRequest) -> String {
+    let text = request.last_user_text();
+    let said = text.split_once("</system-reminder>\n").map_or(&*text, |(_, said)| said);
+    said.to_owned()
 }
 
 /// The events of a log.

@@ -63,6 +63,8 @@ mod assembled {
         }
         spec.connection.base_url.clone_from(&model.base_url);
         spec.connection.idle_timeout = model.idle_timeout;
+        spec.connection.headers.clone_from(&model.options.headers);
+        spec.connection.extra_body.clone_from(&model.options.body);
         Ok(robota_providers::build(spec)?)
     }
 
@@ -137,6 +139,8 @@ mod assembled {
 }
 
 mod direct {
+    mod supervised;
+
     // docs: direct
     use std::error::Error;
     use std::path::Path;
@@ -272,9 +276,11 @@ fn help() -> String {
 
 #[test]
 fn the_embedding_guide_shows_the_programs_that_are_compiled_here() {
-    let (guide, source) = (read("docs/embedding.md"), include_str!("docs.rs"));
+    let (guide, here) = (read("docs/embedding.md"), include_str!("docs.rs"));
+    let supervised = include_str!("docs/direct/supervised.rs");
     let shown = blocks(&guide, "rust");
-    for name in ["assembled", "direct", "in_tests"] {
+    let programs = [("assembled", here), ("direct", here), ("supervised", supervised), ("in_tests", here)];
+    for (name, source) in programs {
         let (before, after) = source.split_once(&format!("// docs: {name}\n")).unwrap();
         let indent = before.rsplit('\n').next().unwrap_or_default();
         let region = after.split_once(&format!("\n{indent}// docs: end")).unwrap().0;
@@ -282,7 +288,7 @@ fn the_embedding_guide_shows_the_programs_that_are_compiled_here() {
         let program: String = region.lines().map(dedent).collect();
         assert!(shown.contains(&program), "docs/embedding.md must show this program:\n{program}");
     }
-    assert_eq!(shown.len(), 3, "a further program in docs/embedding.md is not compiled");
+    assert_eq!(shown.len(), programs.len(), "a further program in docs/embedding.md is not compiled");
 }
 
 #[test]
@@ -308,6 +314,36 @@ fn every_flag_and_exit_code_has_its_row() {
 }
 
 #[test]
+fn every_session_command_has_its_row_and_its_examples_run() {
+    let page = read("docs/sessions.md");
+    let context = Context::new(Script::new().reply("It parses.").reply("Done."));
+    let help = |arguments: &[&str]| {
+        let run = context.bare(&[arguments, &["--help"]].concat()).output().unwrap();
+        Run::of(run).assert_success().stdout.clone()
+    };
+    let of_all = help(&["session"]);
+    let (_, commands) = of_all.split_once("Commands:\n").unwrap();
+    let commands = commands.lines().take_while(|line| !line.is_empty());
+    // Descriptions go on in lines that are indented further.
+    let names = commands.filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
+    let known = names.filter_map(|line| line.split_whitespace().next());
+    let rows = rows(&page, "command");
+    let documented = rows.iter().map(|row| spans(&row[0])[0].split_whitespace().nth(2).unwrap());
+    assert!(known.eq(documented.clone()), "{of_all}");
+    for (name, row) in documented.zip(&rows) {
+        let mut known = flags(&help(&["session", name]));
+        known.remove("--help");
+        assert_eq!(flags(&row[0]), known, "{name}");
+    }
+
+    context.run(&["-p", "explain the parser", "-n", "parser"]).assert_success();
+    let examples = blocks(&page, "sh").into_iter().find(|block| block.contains("session list")).unwrap();
+    for line in examples.lines() {
+        Run::of(context.shell(line).output().unwrap()).assert_success();
+    }
+}
+
+#[test]
 fn every_variable_has_its_row() {
     let rows = rows(&read("docs/settings.md"), "variable");
     let documented = rows.iter().map(|row| (row[0].trim_matches('`'), row[1].as_str()));
@@ -322,7 +358,10 @@ fn every_setting_has_its_row_and_every_example_is_understood() {
     let page = read("docs/settings.md");
     let (of_file, of_profile) = page.split_once("Of a profile:").unwrap();
     let rows = [rows(of_file, "key"), rows(of_profile, "key")].concat();
-    let documented = rows.iter().map(|row| spans(&row[0])[0].trim_start_matches("permissions.").to_owned());
+    let documented = rows.iter().map(|row| {
+        let key = spans(&row[0])[0];
+        key.rsplit('.').next().unwrap_or(key).to_owned()
+    });
     let source = read("crates/framework/src/settings/file.rs");
     let arms = source.lines().filter_map(|line| Some(line.trim().strip_prefix('"')?.split_once("\" =>")?.0));
     let known: BTreeSet<String> = arms.map(str::to_owned).collect();
@@ -342,7 +381,7 @@ fn every_setting_has_its_row_and_every_example_is_understood() {
 #[test]
 fn every_event_has_its_row_and_every_line_of_a_log_is_one() {
     let page = read("docs/sessions.md");
-    let source = read("crates/core/src/event.rs");
+    let source = read("crates/core/src/event/kind.rs");
     let (_, body) = source.split_once("pub enum EventKind {\n").unwrap();
     let variants = body.split_once("\n}\n").unwrap().0.lines();
     let variants = variants

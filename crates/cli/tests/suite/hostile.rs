@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
-use robota_testkit::{FakeModelServer, Reply, Rule, Script};
+use robota_testkit::{Reply, Script};
 use serde_json::json;
 
 use crate::context::{Context, Run};
@@ -17,14 +17,7 @@ fn the_suggested_flag_can_be_pasted_into_a_shell() {
     let run = context.run(&["-p", "x"]);
     let flag = run.stderr.lines().find_map(|line| line.trim().strip_prefix("allow it with: ")).unwrap();
 
-    let mut shell = assert_cmd::Command::new("sh");
-    let line = format!("{} -p x {flag}", env!("CARGO_BIN_EXE_robota"));
-    shell
-        .args(["-c", &line])
-        .current_dir(context.space.path("project"))
-        .env("HOME", context.space.path("home"));
-    shell.env("ANTHROPIC_API_KEY", "k-k-k-k-k").env("ANTHROPIC_BASE_URL", context.server.base_url());
-    Run::of(shell.output().unwrap()).assert_success();
+    Run::of(context.shell(&format!("robota -p x {flag}")).output().unwrap()).assert_success();
     assert!(!context.space.exists("project/PWN"));
     let told = context.server.requests()[3].new_tool_results()[0].content.clone();
     assert!(told.contains("a; touch PWN; b"), "the pasted rule covers the call: {told}");
@@ -50,10 +43,7 @@ fn errors_of_a_server_do_not_drive_the_terminal() {
 fn a_full_disk_behind_standard_output_is_an_error() {
     let context = Context::new(Script::new().reply("an answer").reply("an answer"));
     for arguments in ["-p x", "-p x --output-format json", "completions bash", "man"] {
-        let mut shell = assert_cmd::Command::new("sh");
-        shell.args(["-c", &format!("{} {arguments} > /dev/full", env!("CARGO_BIN_EXE_robota"))]);
-        shell.current_dir(context.space.path("project")).env("HOME", context.space.path("home"));
-        shell.env("ANTHROPIC_API_KEY", "k-k-k-k-k").env("ANTHROPIC_BASE_URL", context.server.base_url());
+        let mut shell = context.shell(&format!("robota {arguments} > /dev/full"));
         let run = Run::of(shell.output().unwrap());
         assert_eq!(run.code, Some(4), "{arguments}: {}", run.stderr);
     }
@@ -86,8 +76,7 @@ fn an_answer_without_a_word_is_remarked_upon() {
 fn a_session_resumed_elsewhere_says_where_it_works() {
     let call = Reply::new().tool_call("c1", "Bash", json!({"command": "pwd"}));
     let script = Script::new().reply("one").reply(call).reply("two");
-    // The system prompt names the folder, so it changes with it.
-    let context = Context::with(FakeModelServer::builder(script).ignore(Rule::StablePrefix).start().unwrap());
+    let context = Context::new(script);
     context.space.write("project/.git/HEAD", "ref: refs/heads/main\n");
     context.space.write("project/sub/file", "");
     context.run(&["-p", "x", "-n", "top"]).assert_success();
@@ -97,4 +86,5 @@ fn a_session_resumed_elsewhere_says_where_it_works() {
     let told = run.frames()[0]["cwd"].as_str().unwrap().to_owned();
     let requests = context.server.requests();
     assert_eq!(requests.last().unwrap().new_tool_results()[0].content.trim(), told, "{}", run.stderr);
+    context.server.assert_clean();
 }

@@ -1,7 +1,6 @@
 //! Fifty rounds of real work, and the same work killed at random points and continued.
 
 use std::hash::{BuildHasher, RandomState};
-use std::process::{Child, Stdio};
 
 use robota_testkit::{RecordedRequest, Reply, Script};
 use serde_json::{Value, json};
@@ -79,7 +78,7 @@ fn killed_at_any_point_the_work_goes_on() {
     for round in 0..kills() {
         let context = project();
         let point = usize::try_from(RandomState::new().hash_one(round) % 45).unwrap() + 2;
-        let mut child = start(&context);
+        let mut child = context.start(&ARGUMENTS);
         let _ = context.server.request_blocking(point);
         child.kill().unwrap();
         child.wait().unwrap();
@@ -110,13 +109,4 @@ fn kills() -> u64 {
 
 fn session_id(context: &Context) -> String {
     context.log()[0]["sessionId"].as_str().unwrap().to_owned()
-}
-
-#[expect(clippy::disallowed_methods, reason = "assert_cmd cannot kill a running program")]
-fn start(context: &Context) -> Child {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_robota"));
-    command.env_clear().env("HOME", context.space.path("home")).env("PATH", "/usr/local/bin:/usr/bin:/bin");
-    command.env("ANTHROPIC_API_KEY", "k-k-k-k-k").env("ANTHROPIC_BASE_URL", context.server.base_url());
-    command.current_dir(context.space.path("project")).args(ARGUMENTS);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }

@@ -32,12 +32,7 @@ fn every_other_command_runs() {
     context.run(&["-p", "first", "-n", "login"]).assert_success();
     let mut ran = 0;
     for line in commands().iter().filter(|line| !line.starts_with("cargo ")) {
-        let mut shell = assert_cmd::Command::new("bash");
-        let program = Path::new(env!("CARGO_BIN_EXE_robota")).parent().unwrap();
-        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", program.display());
-        shell.args(["-c", line]).env_clear().env("PATH", path).env("HOME", context.space.path("home"));
-        shell.env("ANTHROPIC_API_KEY", "k-k-k-k-k").env("ANTHROPIC_BASE_URL", context.server.base_url());
-        let run = Run::of(shell.current_dir(context.space.path("project")).output().unwrap());
+        let run = Run::of(context.shell(line).output().unwrap());
         assert_eq!(run.code, Some(0), "`{line}`: {}", run.stderr);
         ran += 1;
     }

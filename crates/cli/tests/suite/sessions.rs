@@ -9,7 +9,11 @@ fn texts(context: &Context, request: usize) -> Vec<String> {
     let requests = context.server.requests();
     let text = |message: &serde_json::Value| match &message["content"] {
         serde_json::Value::String(text) => text.clone(),
-        blocks => blocks[0]["text"].as_str().unwrap_or_default().to_owned(),
+        blocks => {
+            let texts = blocks.as_array().into_iter().flatten().filter_map(|block| block["text"].as_str());
+            let mut said = texts.filter(|text| !text.starts_with("<system-reminder>"));
+            said.next().unwrap_or_default().to_owned()
+        }
     };
     requests[request].messages().iter().map(text).collect()
 }
@@ -39,6 +43,73 @@ fn resume_takes_a_name_or_the_beginning_of_an_id() {
     let run = context.run(&["-p", "third", "--resume", &id, "--output-format", "json"]);
     assert_eq!(run.frames()[0]["session_id"], json!(id));
     assert_eq!(texts(&context, 2), ["first", "a", "second", "b", "third"]);
+}
+
+#[test]
+fn a_name_that_fits_several_sessions_lists_them() {
+    let context = Context::new(Script::new().reply("a").reply("b").reply("c"));
+    let made = ["first", "second"].map(|prompt| {
+        let run = context.run(&["-p", prompt, "-n", "alpha", "--output-format", "json"]);
+        run.frames()[0]["session_id"].as_str().unwrap().to_owned()
+    });
+    let listed = [&*made[0], &*made[1], "alpha"];
+    context.run(&["-p", "x", "-r", "alpha"]).assert_failure(3, &listed);
+    context.run(&["-p", "x", "-r", "alpha", "--fork-session"]).assert_failure(3, &listed);
+    assert_eq!(context.server.requests().len(), 2);
+    context.run(&["-p", "third", "-r", &made[0]]).assert_success();
+    assert_eq!(texts(&context, 2), ["first", "a", "third"]);
+}
+
+#[test]
+fn a_session_gets_another_name_when_it_is_resumed() {
+    let context = Context::new(Script::new().reply("a").reply("b").reply("c"));
+    context.run(&["-p", "first", "-n", "alpha"]).assert_success();
+    context.run(&["-p", "second", "-c", "-n", "beta"]).assert_success();
+    context.run(&["-p", "x", "-r", "alpha"]).assert_failure(3, &["alpha"]);
+    context.run(&["-p", "third", "-r", "beta"]).assert_success();
+    assert_eq!(texts(&context, 2), ["first", "a", "second", "b", "third"]);
+}
+
+#[test]
+fn the_latest_session_is_forked_as_well_as_a_named_one() {
+    let context = Context::new(Script::new().reply("a").reply("b"));
+    context.run(&["-p", "first", "-n", "alpha"]).assert_success();
+    let before = context.space.snapshot();
+    context.run(&["-p", "other", "-c", "--fork-session", "-n", "beta"]).assert_success();
+    assert_eq!(texts(&context, 1), ["first", "a", "other"]);
+    let after = context.space.snapshot();
+    assert!(before.iter().all(|(file, text)| after.get(file) == Some(text)), "the original was changed");
+    assert_eq!(context.run(&["session", "list"]).stdout.lines().count(), 2);
+}
+
+#[test]
+fn flags_that_contradict_each_other_are_refused() {
+    let context = Context::new(Script::new());
+    for flags in [
+        &["-c", "-r", "alpha"][..],
+        &["--fork-session"],
+        &["--no-session-persistence", "-c"],
+        &["--no-session-persistence", "-r", "alpha"],
+    ] {
+        context.run(&[&["-p", "x"], flags].concat()).assert_failure(2, &[flags[0], "--help"]);
+    }
+    assert_eq!(context.server.requests().len(), 0);
+    assert!(!context.space.exists("project/.robota"));
+}
+
+#[test]
+fn another_mode_or_folder_keeps_the_prefix_that_the_provider_has_cached() {
+    let context = Context::new(Script::new().reply("one").reply("two").reply("three"));
+    context.space.write("project/.git/HEAD", "ref: refs/heads/main\n");
+    context.space.write("project/sub/file", "");
+    context.run(&["-p", "first", "-n", "alpha"]).assert_success();
+    context.run(&["-p", "second", "-c", "--permission-mode", "plan"]).assert_success();
+    let mut command = context.robota(&["-p", "third", "-r", "alpha"]);
+    Run::of(command.current_dir(context.space.path("project/sub")).output().unwrap()).assert_success();
+    let requests = context.server.requests();
+    let systems: Vec<_> = requests.iter().map(|request| request.system_text()).collect();
+    assert_eq!(systems, [&*systems[0]; 3]);
+    context.server.assert_clean();
 }
 
 #[test]
@@ -97,7 +168,7 @@ fn a_session_is_shown_and_replayed_from_its_log() {
     assert!(lines.iter().any(|line| line.starts_with("-- completed: 2 rounds")), "{lines:?}");
 
     let replayed = Run::of(context.bare(&["session", "replay", "alpha"]).output().unwrap());
-    let expected = "turn 1: 2 requests, as recorded\nturn 2: 1 requests, as recorded\nevery request came out as it was recorded\n";
+    let expected = "turn 1: 2 requests, as recorded\nturn 2: 1 request, as recorded\nevery request came out as it was recorded\n";
     assert_eq!(replayed.assert_success().stdout, expected);
     assert_eq!(context.server.requests().len(), 3, "a replay calls no model");
 }

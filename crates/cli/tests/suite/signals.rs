@@ -1,23 +1,13 @@
 //! Ctrl-C and SIGTERM.
 
 use std::io::Read;
-use std::process::{Child, Stdio};
+use std::process::Child;
 
 use robota_testkit::{Reply, Script};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 
 use crate::context::Context;
-
-/// Starts the program without waiting for it.
-#[expect(clippy::disallowed_methods, reason = "assert_cmd cannot send signals to a running program")]
-fn start(context: &Context, arguments: &[&str]) -> Child {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_robota"));
-    command.env_clear().env("HOME", context.space.path("home")).env("PATH", "/usr/local/bin:/usr/bin:/bin");
-    command.env("ANTHROPIC_API_KEY", "k-k-k-k-k").env("ANTHROPIC_BASE_URL", context.server.base_url());
-    command.current_dir(context.space.path("project")).args(arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-}
 
 fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
@@ -33,9 +23,9 @@ fn end(mut child: Child) -> (Option<i32>, String) {
 fn ctrl_c_ends_the_turn_and_keeps_what_there_is() {
     let context =
         Context::new(Script::new().reply(Reply::new().text("Once upon").gate("hold").text(" a time")));
-    let child = start(&context, &["-p", "tell", "--output-format", "stream-json"]);
+    let child = context.start(&["-p", "tell", "--output-format", "stream-json"]);
     context.server.gate("hold").reached_blocking();
-    context.wait_for_log("Once upon");
+    context.wait_for_log("Once");
     send(&child, Signal::INT);
     let (code, stdout) = end(child);
     assert_eq!(code, Some(130));
@@ -74,7 +64,7 @@ fn stubborn_command(arguments: &[&str]) -> (Context, Child, Pid) {
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(rustix::fs::CWD, fifo, rustix::fs::FileType::Fifo, mode, 0).unwrap();
     let arguments = [&["-p", "run", "--permission-mode", "bypassPermissions"], arguments].concat();
-    let child = start(&context, &arguments);
+    let child = context.start(&arguments);
     assert_eq!(context.space.read("project/fifo"), "ready\n", "blocks until the command is up");
     let pid = context.space.read("project/pid").trim().parse().unwrap();
     (context, child, Pid::from_raw(pid).unwrap())
@@ -96,7 +86,7 @@ fn a_reader_that_stopped_reading_holds_no_signal_up() {
     for format in ["text", "stream-json"] {
         let flood = Reply::new().text(vec!["x".repeat(1_000); 300]).gate("flooded");
         let context = Context::new(Script::new().reply(flood));
-        let mut child = start(&context, &["-p", "flood", "--output-format", format]);
+        let mut child = context.start(&["-p", "flood", "--output-format", format]);
         context.server.gate("flooded").reached_blocking();
         send(&child, Signal::TERM);
         // Nothing reads its output: only an end by itself lets this return.

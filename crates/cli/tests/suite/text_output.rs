@@ -3,14 +3,14 @@
 use robota_testkit::{Reply, Script};
 use serde_json::json;
 
-use crate::context::{Context, Run};
+use crate::context::{Context, Run, last_prompt};
 
 #[test]
 fn the_answer_is_all_there_is_on_standard_output() {
     let context = Context::new(Script::new().reply(Reply::new().text(["Hel", "lo."])));
     let run = context.run(&["-p", "say", "hello"]);
     assert_eq!(run.assert_success().stdout, "Hello.\n");
-    assert_eq!(context.server.requests()[0].last_user_text(), "say hello");
+    assert_eq!(last_prompt(&context.server.requests()[0]), "say hello");
     context.server.assert_clean();
 }
 
@@ -21,7 +21,7 @@ fn what_is_piped_in_joins_the_prompt() {
     assert_eq!(Run::of(command.write_stdin("fn main() {}\n").output().unwrap()).stdout, "one\n");
     let mut command = context.robota(&["-p"]);
     Run::of(command.write_stdin("only this").output().unwrap()).assert_success();
-    let prompts: Vec<_> = context.server.requests().iter().map(|request| request.last_user_text()).collect();
+    let prompts: Vec<_> = context.server.requests().iter().map(|request| last_prompt(request)).collect();
     assert_eq!(prompts, ["explain\n\nfn main() {}", "only this"]);
 }
 
@@ -30,7 +30,7 @@ fn a_prompt_may_begin_with_a_slash_and_name_a_command() {
     let context = Context::new(Script::new().reply("a").reply("b"));
     context.run(&["-p", "/etc/hosts: what is this?"]).assert_success();
     context.run(&["-p", "demo"]).assert_success();
-    let prompts: Vec<_> = context.server.requests().iter().map(|request| request.last_user_text()).collect();
+    let prompts: Vec<_> = context.server.requests().iter().map(|request| last_prompt(request)).collect();
     assert_eq!(prompts, ["/etc/hosts: what is this?", "demo"]);
 }
 
@@ -139,18 +139,18 @@ fn version_help_completions_and_manual_come_from_one_table() {
             assert!(page.contains(flag), "{flag} is missing in {page}");
         }
     }
+    for page in [text(&["man"]).replace("\\-", "-"), text(&["completions", "bash"])] {
+        assert!(page.contains("--older-than"), "{page}");
+    }
+    let page = text(&["man"]).replace("\\-", "-");
+    assert!(page.contains("robota session log SESSION [--expand] [--follow] [--json]"), "{page}");
     assert!(text(&["--help"]).contains("143  ended by SIGTERM"));
 }
 
 #[test]
 fn a_reader_that_goes_away_is_no_panic() {
     let context = Context::new(Script::new().reply(Reply::new().text(vec!["many words "; 20_000])));
-    let mut shell = assert_cmd::Command::new("sh");
-    let line = format!("{} -p x | head -c 5; exit $?", env!("CARGO_BIN_EXE_robota"));
-    shell.args(["-c", &line]).current_dir(context.space.path("project"));
-    shell.env("HOME", context.space.path("home")).env("ANTHROPIC_API_KEY", "k-k-k-k-k");
-    shell.env("ANTHROPIC_BASE_URL", context.server.base_url());
-    let run = Run::of(shell.output().unwrap());
+    let run = Run::of(context.shell("robota -p x | head -c 5; exit $?").output().unwrap());
     assert_eq!(run.assert_success().stdout, "many ");
     let last = context.log().pop().unwrap();
     assert_eq!(last["event"], "session_shutdown", "the turn ran to its end");

@@ -1,6 +1,6 @@
 //! A model's answer while it arrives, and the message it becomes.
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::{
     Ambient, Body, FinishReason, Message, MessageRef, MessageState, ModelEvent, Reasoning, ToolCall, Usage,
@@ -48,7 +48,7 @@ impl Answer {
             ModelEvent::Usage(usage) => self.usage = *usage,
             ModelEvent::Retry { .. } => *self = Self::default(),
             ModelEvent::Finish(reason) => self.finish = Some(reason.clone()),
-            ModelEvent::ToolCallEnd { .. } | ModelEvent::ServerTool { .. } | ModelEvent::Raw(_) => {}
+            ModelEvent::ToolCallEnd { .. } | ModelEvent::ServerTool { .. } | ModelEvent::Raw { .. } => {}
         }
     }
 
@@ -70,18 +70,19 @@ impl Answer {
         self
     }
 
-    /// The message of a finished answer. Ids that are missing or already used in `history` are replaced.
+    /// The message of a finished answer, and the calls that have another id in it than the provider gave:
+    /// ids that are missing or already used in `history` are replaced.
     pub(super) fn into_message(
         mut self,
         provider: &str,
         round: u32,
         history: &[MessageRef],
         ambient: &Ambient,
-    ) -> Message {
+    ) -> (Message, Map<String, Value>) {
         self.end_thinking(provider, None);
         let mut calls: Vec<ToolCall> = self.calls.drain(..).map(|(_, call)| call).collect();
-        make_ids_unique(&mut calls, history, ambient);
-        self.message(calls, round, MessageState::Complete, ambient)
+        let renamed = make_ids_unique(&mut calls, history, ambient);
+        (self.message(calls, round, MessageState::Complete, ambient), renamed)
     }
 
     /// The message of an answer that was cut off: its text, without the calls, which may be half written.
@@ -109,13 +110,17 @@ impl Answer {
 
 /// Some providers number their calls anew in each answer, or leave the id out; results would then
 /// be paired with the wrong call.
-fn make_ids_unique(calls: &mut [ToolCall], history: &[MessageRef], ambient: &Ambient) {
+fn make_ids_unique(calls: &mut [ToolCall], history: &[MessageRef], ambient: &Ambient) -> Map<String, Value> {
+    let mut renamed = Map::new();
     for at in 0..calls.len() {
         let (before, rest) = calls.split_at_mut(at);
-        let Some(call) = rest.first_mut() else { return };
+        let Some(call) = rest.first_mut() else { break };
         let mut used = history.iter().flat_map(|message| message.tool_calls()).chain(before.iter());
         if call.id.is_empty() || used.any(|other| other.id == call.id) {
-            call.id = format!("call_{}", ambient.next_id().replace('-', ""));
+            let given =
+                std::mem::replace(&mut call.id, format!("call_{}", ambient.next_id().replace('-', "")));
+            renamed.insert(call.id.clone(), Value::from(given));
         }
     }
+    renamed
 }

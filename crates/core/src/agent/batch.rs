@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -25,21 +26,28 @@ const NOT_RUN_ABORTED: &str = "Not run: the user interrupted the turn.";
 /// What the model is told of a call that would have run with the context window nearly full.
 const NOT_RUN_CROWDED: &str = "Not run: the context window is nearly full.";
 
+/// What the model is told of a call that comes after a failure that ends the turn.
+const NOT_RUN_BROKEN: &str = "Not run: an earlier call failed in a way that ended the turn.";
+
 /// What the model is told of a result that no longer fits.
 const LEFT_OUT: &str = "This call ran, but its result was left out: the context window is nearly full.";
 
 /// A call and what came of it.
 type CallEnd<'a> = (&'a ToolCall, Result<ToolOutcome, Error>);
 
-/// Whether every call of the batch was to a tool that does not exist.
+/// What the next round should know of a batch.
 pub(super) struct BatchReport {
+    /// Whether every call of the batch was to a tool that does not exist.
     pub(super) only_unknown: bool,
+    /// Whether a call or its result was left out for want of room.
+    pub(super) left_out: bool,
 }
 
 impl Agent {
     /// Runs `calls` and appends one tool message for each, whatever happens, in call order.
     ///
-    /// Neighbours that are safe to run in parallel run together; every other call runs alone.
+    /// Neighbours that are safe to run in parallel run together; every other call runs alone. After a failure
+    /// that ends the turn, calls that run already come to their end, and no other one begins.
     pub(super) async fn run_batch(
         &self,
         turn: &Turn<'_>,
@@ -49,32 +57,34 @@ impl Agent {
         let tools = calls.iter().map(|call| call.name.clone()).collect();
         turn.sink.emit(EventKind::ToolBatchStarted { round, max_concurrency: MAX_PARALLEL, tools });
         let mut fatal = None;
+        let broken = AtomicBool::new(false);
         let mut only_unknown = true;
         let mut crowded = false;
+        let mut some_left_out = false;
         for group in self.groups(calls) {
-            let may_run = !crowded;
+            let admission = Admission { turn, crowded, broken: &broken };
             let runs: Vec<BoxFuture<'_, CallEnd<'_>>> = group
                 .filter_map(|index| Some((index, calls.get(index)?)))
                 .map(|(index, call)| {
-                    let run = self.run_call(turn, index, call, may_run);
-                    async move { (call, run.await) }.boxed()
+                    async move { (call, self.run_call(admission, index, call).await) }.boxed()
                 })
                 .collect();
             let mut results = stream::iter(runs).buffered(MAX_PARALLEL);
             while let Some((call, result)) = results.next().await {
                 let outcome = result.unwrap_or_else(|error| {
-                    let told = format!("{} failed: {error}", call.name);
+                    let outcome = failed(call, &error);
                     fatal.get_or_insert(error);
-                    ToolOutcome::failure(told).with_error_code("tool_failed")
+                    outcome
                 });
                 only_unknown &= outcome.error_code == Some("unknown_tool");
+                some_left_out |= crowded;
                 self.commit_result(turn, call, if crowded { left_out(outcome) } else { outcome });
                 crowded = crowded || self.window.is_crowded(&turn.lock());
             }
         }
         match fatal {
             Some(error) => Err(error),
-            None => Ok(BatchReport { only_unknown }),
+            None => Ok(BatchReport { only_unknown, left_out: some_left_out }),
         }
     }
 
@@ -102,29 +112,39 @@ impl Agent {
     /// One call, from its arguments to its outcome. An `Err` means that the log or the tool's world is broken.
     async fn run_call(
         &self,
-        turn: &Turn<'_>,
+        admission: Admission<'_>,
         index: usize,
         call: &ToolCall,
-        may_run: bool,
     ) -> Result<ToolOutcome, Error> {
-        if !may_run {
-            return Ok(ToolOutcome::failure(NOT_RUN_CROWDED).with_error_code("context_overflow"));
-        }
-        if turn.cancel.is_cancelled() {
-            return Ok(ToolOutcome::failure(NOT_RUN_ABORTED).with_error_code("interrupted"));
+        let turn = admission.turn;
+        if let Some(outcome) = admission.refusal() {
+            return Ok(outcome);
         }
         let Some(tool) = self.tool(&call.name) else { return Ok(self.unknown_tool(turn, index, call)) };
         let prepared = match tool.prepare(&call.arguments) {
             Ok(prepared) => prepared,
             Err(error) => {
                 let outcome = ToolOutcome::failure(error.to_string()).with_error_code("invalid_arguments");
+                announce(turn, index, call);
                 report(turn, index, call, &outcome, 0);
                 return Ok(outcome);
             }
         };
         let request = GateRequest::new(call, tool.spec(), prepared.access(), turn.cancel);
-        match turn.gate.authorize(request).await {
-            Authorization::Allowed => self.execute(turn, index, call, prepared).await,
+        let authorization = turn.gate.authorize(request).await;
+        if authorization == Authorization::Allowed && admission.is_broken() {
+            return Ok(not_run_broken());
+        }
+        // Only now: a call that waits for a person has not begun.
+        announce(turn, index, call);
+        match authorization {
+            Authorization::Allowed => {
+                let result = self.execute(turn, index, call, prepared).await;
+                if result.is_err() {
+                    admission.broken.store(true, Ordering::Relaxed);
+                }
+                result
+            }
             Authorization::Denied { reason, allow_rule } => {
                 let told = match &allow_rule {
                     Some(rule) => format!("{reason} The user could allow it with the rule `{rule}`."),
@@ -151,26 +171,26 @@ impl Agent {
         call: &ToolCall,
         prepared: PreparedCall,
     ) -> Result<ToolOutcome, Error> {
-        turn.sink.emit(EventKind::ToolExecutionRequest {
-            index,
-            tool_name: call.name.clone(),
-            tool_call_id: call.id.clone(),
-            parameters: parameters(call),
-        });
         // The request is in the log before the effect, so that a crash in between shows.
-        turn.sink.written().await?;
+        if let Err(error) = turn.sink.written().await {
+            report(turn, index, call, &failed(call, &error), 0);
+            return Err(error);
+        }
         let started = self.config.ambient.now();
-        let result = run_until_aborted(turn, call, prepared).await;
+        let result = run_until_aborted(turn, call, prepared).await.map_err(Error::from);
         let duration = self.config.ambient.now().millis_since(started);
-        let outcome = result?;
-        report(turn, index, call, &outcome, duration);
-        Ok(outcome)
+        match &result {
+            Ok(outcome) => report(turn, index, call, outcome, duration),
+            Err(error) => report(turn, index, call, &failed(call, error), duration),
+        }
+        result
     }
 
     fn unknown_tool(&self, turn: &Turn<'_>, index: usize, call: &ToolCall) -> ToolOutcome {
         let known: Vec<&str> = self.config.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
         let told = format!("There is no tool `{}`. Available tools: {}.", call.name, known.join(", "));
         let outcome = ToolOutcome::failure(told).with_error_code("unknown_tool");
+        announce(turn, index, call);
         report(turn, index, call, &outcome, 0);
         outcome
     }
@@ -198,10 +218,46 @@ impl Agent {
     }
 }
 
+/// Whether calls of a batch may still begin.
+#[derive(Clone, Copy)]
+struct Admission<'a> {
+    turn: &'a Turn<'a>,
+    /// The window had no room for results before this group of calls.
+    crowded: bool,
+    /// A call has failed in a way that ends the turn.
+    broken: &'a AtomicBool,
+}
+
+impl Admission<'_> {
+    /// What a call that may not begin is answered with.
+    fn refusal(&self) -> Option<ToolOutcome> {
+        if self.crowded {
+            return Some(ToolOutcome::failure(NOT_RUN_CROWDED).with_error_code("context_overflow"));
+        }
+        if self.turn.cancel.is_cancelled() {
+            return Some(ToolOutcome::failure(NOT_RUN_ABORTED).with_error_code("interrupted"));
+        }
+        self.is_broken().then(not_run_broken)
+    }
+
+    fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
+    }
+}
+
+fn not_run_broken() -> ToolOutcome {
+    ToolOutcome::failure(NOT_RUN_BROKEN).with_error_code("not_run")
+}
+
+/// What is told of a call whose failure ends the turn.
+fn failed(call: &ToolCall, error: &Error) -> ToolOutcome {
+    ToolOutcome::failure(format!("{} failed: {error}", call.name)).with_error_code("tool_failed")
+}
+
 /// The outcome of a call whose result does not fit any more; what did not run says so already.
 fn left_out(outcome: ToolOutcome) -> ToolOutcome {
     match outcome.error_code {
-        Some("context_overflow" | "interrupted") => outcome,
+        Some("context_overflow" | "interrupted" | "not_run") => outcome,
         _ => ToolOutcome::failure(LEFT_OUT).with_error_code("context_overflow"),
     }
 }
@@ -227,6 +283,16 @@ async fn run_until_aborted(turn: &Turn<'_>, call: &ToolCall, prepared: PreparedC
             Ok(ToolOutcome::failure(told).with_error_code("interrupted"))
         }
     }
+}
+
+/// Records that a call is dealt with; its result, or the end of the process, comes next.
+fn announce(turn: &Turn<'_>, index: usize, call: &ToolCall) {
+    turn.sink.emit(EventKind::ToolExecutionRequest {
+        index,
+        tool_name: call.name.clone(),
+        tool_call_id: call.id.clone(),
+        parameters: parameters(call),
+    });
 }
 
 fn report(turn: &Turn<'_>, index: usize, call: &ToolCall, outcome: &ToolOutcome, duration_ms: u64) {

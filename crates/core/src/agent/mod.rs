@@ -3,22 +3,29 @@
 mod answer;
 mod batch;
 mod gate;
+mod host;
 mod model_call;
 mod output_budget;
+mod raw_payloads;
 mod request;
 mod turn;
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 pub use gate::{Authorization, GateRequest, ToolGate};
+pub use host::{NoHost, Pressure, TurnHost};
+pub use raw_payloads::RawPayloads;
 pub use request::sendable;
+pub use turn::last_words_message;
 
 use crate::context::ContextWindow;
 use crate::{
-    Ambient, ContextState, DynTool, Error, EventSink, History, Message, Provider, ToolSpec, TurnEnd, Usage,
+    Ambient, ContextState, DynTool, Error, EventSink, History, Message, MessageRef, ModelRequest, Provider,
+    RawCapture, ToolChoice, ToolSpec, TurnEnd, Usage,
 };
 
 /// What an agent is made of.
@@ -41,6 +48,10 @@ pub struct AgentConfig {
     pub max_output_tokens: Option<u32>,
     /// Most characters of one tool result; longer ones lose their middle. 0 for no limit.
     pub output_budget: usize,
+    /// How long a model server may send nothing at all; `None` leaves it to the provider.
+    pub idle_timeout: Option<Duration>,
+    /// Which native payloads of the provider are recorded.
+    pub raw_capture: RawCapture,
     /// Time and ids.
     pub ambient: Ambient,
 }
@@ -58,6 +69,8 @@ pub struct Turn<'a> {
     pub gate: &'a dyn ToolGate,
     /// Fires when the turn is aborted.
     pub cancel: &'a CancellationToken,
+    /// What the owner of the turn does for it; [`NoHost`] for nothing.
+    pub host: &'a dyn TurnHost,
 }
 
 /// What a turn came to. The history is sendable whatever the outcome.
@@ -74,6 +87,14 @@ pub struct TurnReport {
     pub usage: Usage,
     /// Time spent waiting for the model, in milliseconds.
     pub api_duration_ms: u64,
+}
+
+impl TurnReport {
+    /// The report of a turn that came to its end, with `text` to show for it, before any model was called.
+    #[must_use]
+    pub fn without_model(outcome: Result<TurnEnd, Error>, text: String) -> Self {
+        Self { outcome, text, rounds: 0, usage: Usage::default(), api_duration_ms: 0 }
+    }
 }
 
 /// The engine of a session: provider, tools and limits, without any state of a conversation.
@@ -111,6 +132,25 @@ impl Agent {
     #[must_use]
     pub fn context_state(&self, history: &History) -> ContextState {
         self.window.state(history)
+    }
+
+    /// How full the context window would be with a message of `bytes` more in `history`.
+    #[must_use]
+    pub fn context_state_with(&self, history: &History, bytes: u64) -> ContextState {
+        self.window.state_with(history, bytes)
+    }
+
+    /// A request of this agent that sends `messages`: with its model, prompt, tools and limits.
+    #[must_use]
+    pub fn request(&self, messages: Vec<MessageRef>, tool_choice: ToolChoice) -> ModelRequest {
+        let mut request = ModelRequest::new(Arc::clone(&self.config.model), messages);
+        request.system = Arc::clone(&self.config.system);
+        request.tools = Arc::clone(&self.specs);
+        request.tool_choice = tool_choice;
+        request.max_output_tokens = self.config.max_output_tokens;
+        request.idle_timeout = self.config.idle_timeout;
+        request.raw_capture = self.config.raw_capture;
+        request
     }
 
     /// Runs one turn: adds the prompt to the history, then calls the model and the tools it asks

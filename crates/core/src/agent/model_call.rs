@@ -4,6 +4,7 @@ use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::Answer;
+use super::raw_payloads::RawPayloads;
 use crate::{EventKind, EventSink, ModelEvent, ModelRequest, Provider, ProviderError, ProviderErrorKind};
 
 /// How a model call ended.
@@ -21,10 +22,12 @@ pub(super) enum CallEnd {
 pub(super) async fn call(
     provider: &dyn Provider,
     request: ModelRequest,
+    round: u32,
     sink: &dyn EventSink,
     cancel: &CancellationToken,
 ) -> (Answer, CallEnd) {
     let mut answer = Answer::default();
+    let mut raw = RawPayloads::new(provider.info().id.clone(), round, sink);
     let mut stream = provider.stream(request, cancel.child_token());
     loop {
         let next = tokio::select! {
@@ -33,6 +36,7 @@ pub(super) async fn call(
             next = stream.next() => next,
         };
         match next {
+            Some(Ok(ModelEvent::Raw { kind, payload })) => raw.take(kind, payload),
             Some(Ok(event)) => {
                 answer.take(&event, &provider.info().id);
                 show(event, sink);
@@ -66,7 +70,7 @@ fn show(event: ModelEvent, sink: &dyn EventSink) {
         | ModelEvent::ToolCallArguments { .. }
         | ModelEvent::ToolCallEnd { .. }
         | ModelEvent::Usage(_)
-        | ModelEvent::Raw(_)
+        | ModelEvent::Raw { .. }
         | ModelEvent::Finish(_) => {}
     }
 }

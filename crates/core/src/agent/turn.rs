@@ -7,15 +7,21 @@ use serde_json::Value;
 use super::answer::Answer;
 use super::model_call::{self, CallEnd};
 use super::request::sendable;
-use super::{Agent, Turn, TurnReport};
+use super::{Agent, Pressure, Turn, TurnReport};
 use crate::{
     Error, ErrorKind, EventKind, FinishReason, History, HistoryRef, Message, MessageRef, ModelRequest,
-    Timestamp, ToolCall, ToolChoice, TurnEnd, Usage,
+    ProviderError, ProviderErrorKind, RequestPurpose, Timestamp, ToolCall, ToolChoice, TurnEnd, Usage,
 };
 
 /// Drives the closing answer when rounds run out; sent, but not kept in the history.
 const LAST_WORDS: &str = "You have used all rounds of this turn and cannot call tools any more. \
     Say briefly what you did, what you found, and what is left to do.";
+
+/// The message that ends a request for last words: sent, and part of no history.
+#[must_use]
+pub fn last_words_message() -> MessageRef {
+    Message::user("last-words", Timestamp::default(), LAST_WORDS).into()
+}
 
 /// Kept in place of an answer when the model cannot be called any more.
 const WINDOW_FULL: &str = "The context window is nearly full, so the model was not called. \
@@ -40,6 +46,10 @@ struct Tally {
     unknown_rounds: u32,
     usage: Usage,
     api_duration_ms: u64,
+    /// Results of the last batch were left out, for want of room.
+    left_out: bool,
+    /// The provider has refused a request for its length in this turn.
+    refused_before: bool,
 }
 
 impl Turn<'_> {
@@ -63,6 +73,17 @@ impl Turn<'_> {
         move |text| {
             sink.emit(EventKind::ToolProgress { tool_call_id: tool_call_id.clone(), text: text.to_owned() });
         }
+    }
+
+    /// Adds what the user has said meanwhile to the history; true when there was something.
+    fn take_input(&self) -> bool {
+        let messages = self.host.take_input();
+        let some = !messages.is_empty();
+        for message in messages {
+            self.sink.emit(EventKind::User { content: message.text().to_owned(), steering: true });
+            self.append(message);
+        }
+        some
     }
 
     fn messages(&self) -> (Vec<MessageRef>, HistoryRef) {
@@ -94,7 +115,7 @@ impl Agent {
     /// A prompt that cannot be sent must not join the history, where it would stand in the way of
     /// every later one.
     fn check_prompt(&self, turn: &Turn<'_>) -> Result<(), Error> {
-        let bytes = turn.prompt.text().len() as u64;
+        let bytes = turn.prompt.content_bytes();
         let Some(excess) = self.window.excess(&turn.lock(), bytes) else { return Ok(()) };
         let message = format!(
             "the prompt has about {} tokens, and the context window has room for {}",
@@ -109,7 +130,12 @@ impl Agent {
             if turn.cancel.is_cancelled() {
                 return Ok(TurnEnd::Interrupted);
             }
-            if self.window.is_full(&turn.lock()) {
+            turn.take_input();
+            let full = self.needs_room(turn, tally).await?;
+            if turn.cancel.is_cancelled() {
+                return Ok(TurnEnd::Interrupted);
+            }
+            if full {
                 self.note_full_window(turn, tally);
                 return Ok(TurnEnd::ContextFull);
             }
@@ -122,10 +148,39 @@ impl Agent {
                 return Ok(TurnEnd::Completed);
             }
             tally.rounds += 1;
-            if let Next::End(end) = self.round(turn, tally).await? {
-                return Ok(end);
+            match self.round(turn, tally).await? {
+                Next::End(TurnEnd::Completed) if self.goes_on(turn, tally).await => {}
+                Next::End(end) => return Ok(end),
+                Next::Round => {}
             }
         }
+    }
+
+    /// Whether the window is too full for a model call, after the host has tried to make room.
+    async fn needs_room(&self, turn: &Turn<'_>, tally: &mut Tally) -> Result<bool, Error> {
+        let full = self.window.is_full(&turn.lock());
+        let crowded = full || std::mem::take(&mut tally.left_out);
+        let pressure = if crowded { Pressure::Crowded } else { Pressure::Routine };
+        if turn.host.make_room(pressure).await? {
+            self.show_context(turn);
+        }
+        Ok(self.window.is_full(&turn.lock()))
+    }
+
+    /// Whether there is more to do after the model has finished: the user has said something meanwhile, or
+    /// the host sends it on. After an abort there is: the next round ends the turn as interrupted, before
+    /// anything that waits has become part of the history.
+    async fn goes_on(&self, turn: &Turn<'_>, tally: &Tally) -> bool {
+        if turn.cancel.is_cancelled() || turn.take_input() {
+            return true;
+        }
+        let message = turn.host.finished(&tally.text).await;
+        if turn.cancel.is_cancelled() {
+            return true;
+        }
+        let Some(message) = message else { return turn.take_input() };
+        turn.append(message);
+        true
     }
 
     /// One model call and the tool calls it asks for.
@@ -139,6 +194,9 @@ impl Agent {
                 return Ok(Next::End(TurnEnd::Interrupted));
             }
             CallEnd::Failed(error) => {
+                if self.may_try_again(turn, tally, &answer, &error).await? {
+                    return Ok(Next::Round);
+                }
                 self.keep_partial(turn, tally, answer);
                 return Err(error.into());
             }
@@ -153,16 +211,28 @@ impl Agent {
         }
         let report = self.run_batch(turn, tally.rounds, &calls).await?;
         tally.unknown_rounds = if report.only_unknown { tally.unknown_rounds + 1 } else { 0 };
+        tally.left_out = report.left_out;
         Ok(Next::Round)
     }
 
-    fn request(&self, messages: Vec<MessageRef>, tool_choice: ToolChoice) -> ModelRequest {
-        let mut request = ModelRequest::new(Arc::clone(&self.config.model), messages);
-        request.system = Arc::clone(&self.config.system);
-        request.tools = Arc::clone(&self.specs);
-        request.tool_choice = tool_choice;
-        request.max_output_tokens = self.config.max_output_tokens;
-        request
+    /// Whether a call that the provider refused for its length is made once more, in the room that the host
+    /// has made meanwhile. Happens once in a turn. After an abort the next round ends the turn.
+    async fn may_try_again(
+        &self,
+        turn: &Turn<'_>,
+        tally: &mut Tally,
+        answer: &Answer,
+        error: &ProviderError,
+    ) -> Result<bool, Error> {
+        let refused = error.kind() == ProviderErrorKind::ContextLength && answer.is_empty();
+        if !refused || std::mem::replace(&mut tally.refused_before, true) {
+            return Ok(false);
+        }
+        let made = turn.host.make_room(Pressure::Refused).await?;
+        if made {
+            self.show_context(turn);
+        }
+        Ok(made || turn.cancel.is_cancelled())
     }
 
     async fn call(
@@ -180,11 +250,14 @@ impl Agent {
             model: self.config.model.to_string(),
             history,
             last_words,
+            purpose: RequestPurpose::Turn,
+            digest: Some(request.digest()),
         });
         // What the model is shown is in the log first, so that a crash cannot take it back.
         turn.sink.written().await?;
         let started = self.config.ambient.now();
-        let (answer, ended) = model_call::call(provider, request, turn.sink.as_ref(), turn.cancel).await;
+        let (answer, ended) =
+            model_call::call(provider, request, tally.rounds, turn.sink.as_ref(), turn.cancel).await;
         tally.api_duration_ms += self.since(started);
         tally.usage += answer.usage;
         Ok((answer, ended))
@@ -205,7 +278,8 @@ impl Agent {
         let (response_id, model) = (answer.response_id.clone(), answer.model.clone());
         let empty = answer.is_empty();
         let provider = self.config.provider.info();
-        let message = answer.into_message(&provider.id, tally.rounds, history, &self.config.ambient);
+        let (message, renamed_calls) =
+            answer.into_message(&provider.id, tally.rounds, history, &self.config.ambient);
         let calls = message.tool_calls().to_vec();
         turn.sink.emit(EventKind::ProviderResponseNormalized {
             round: tally.rounds,
@@ -215,6 +289,7 @@ impl Agent {
             finish_reason: finish,
             usage,
             tool_calls_count: calls.len(),
+            renamed_calls,
         });
         if !empty {
             turn.append(message);
@@ -235,7 +310,7 @@ impl Agent {
     async fn last_words(&self, turn: &Turn<'_>, tally: &mut Tally) -> Result<(), Error> {
         let (messages, reference) = turn.messages();
         let mut sent = sendable(&messages);
-        sent.push(Message::user("last-words", Timestamp::default(), LAST_WORDS).into());
+        sent.push(last_words_message());
         let request = self.request(sent, ToolChoice::None);
         let (answer, ended) = self.call(turn, tally, request, reference, true).await?;
         match ended {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Usage;
+use crate::{PayloadKind, Usage};
 
 /// One step of a model's answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,8 +70,14 @@ pub enum ModelEvent {
         /// HTTP status of the failure.
         status: Option<u16>,
     },
-    /// A native payload of the provider, for the log.
-    Raw(Value),
+    /// A native payload of the provider, without credentials, for the log. Only where
+    /// [`ModelRequest::raw_capture`](super::ModelRequest::raw_capture) asks for it.
+    Raw {
+        /// What it is.
+        kind: PayloadKind,
+        /// The payload.
+        payload: Value,
+    },
     /// The answer is complete. The last event.
     Finish(FinishReason),
 }

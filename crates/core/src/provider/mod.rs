@@ -1,5 +1,6 @@
 //! The provider port: what a model API must offer, and nothing about any one of them.
 
+mod digest;
 mod error;
 mod event;
 mod request;
@@ -7,9 +8,10 @@ mod request;
 use futures_util::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
 
+pub use digest::RequestDigest;
 pub use error::{ProviderError, ProviderErrorKind};
 pub use event::{FinishReason, ModelEvent};
-pub use request::{ModelRequest, ToolChoice};
+pub use request::{ModelRequest, RawCapture, ToolChoice};
 
 /// What a provider states about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +58,7 @@ pub trait Provider: Send + Sync {
     ///
     /// Malformed tool arguments are no error: they arrive as written in
     /// [`ModelEvent::ToolCallArguments`]. An idle connection ends with
-    /// [`ProviderErrorKind::Timeout`]; the idle time restarts with every byte the server sends.
+    /// [`ProviderErrorKind::Timeout`]; the idle time, [`ModelRequest::idle_timeout`] or the provider's own,
+    /// restarts with every byte the server sends.
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream;
 }

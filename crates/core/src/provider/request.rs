@@ -1,7 +1,11 @@
 //! What is sent to a model.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
+use super::RequestDigest;
 use crate::{MessageRef, ToolSpec};
 
 /// One model call, in terms no provider owns.
@@ -23,6 +27,36 @@ pub struct ModelRequest {
     pub tool_choice: ToolChoice,
     /// Most output tokens; `None` leaves it to the provider's table.
     pub max_output_tokens: Option<u32>,
+    /// How long the server may send nothing at all; `None` leaves it to the provider's own setting.
+    pub idle_timeout: Option<Duration>,
+    /// Which native payloads the provider hands over with [`ModelEvent::Raw`](super::ModelEvent::Raw).
+    pub raw_capture: RawCapture,
+}
+
+/// Which native payloads are recorded (seed `000`, `provider_native_raw_payload`).
+///
+/// Each piece of a stream is recorded, and redacted, by itself: a secret that comes in several pieces stays
+/// in the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum RawCapture {
+    /// None.
+    #[default]
+    Off,
+    /// What the server sends. Costs the log two to three times the bytes of the answers.
+    Responses,
+    /// Also what is sent to the server: the whole conversation with every call, so that the log grows with
+    /// the square of its length.
+    Full,
+}
+
+impl RawCapture {
+    /// Whether nothing is recorded.
+    #[must_use]
+    pub const fn is_off(&self) -> bool {
+        matches!(self, Self::Off)
+    }
 }
 
 impl ModelRequest {
@@ -36,7 +70,15 @@ impl ModelRequest {
             messages,
             tool_choice: ToolChoice::Auto,
             max_output_tokens: None,
+            idle_timeout: None,
+            raw_capture: RawCapture::Off,
         }
+    }
+
+    /// Stands for everything in the request that is sent.
+    #[must_use]
+    pub fn digest(&self) -> RequestDigest {
+        RequestDigest::of(self)
     }
 }
 

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use robota_core::{
-    Access, Agent, AgentConfig, DynTool, EventSink, FatalToolError, History, Message, Tool, ToolClass,
-    ToolContext, ToolGate, ToolOutcome, ToolResult, ToolSpec, Turn, TurnReport, erase,
+    Access, Agent, AgentConfig, DynTool, EventSink, FatalToolError, History, Message, NoHost, RawCapture,
+    Tool, ToolClass, ToolContext, ToolGate, ToolOutcome, ToolResult, ToolSpec, Turn, TurnHost, TurnReport,
+    erase,
 };
 use robota_testkit::{AllowAll, EventRecorder, Gate, Script, ScriptedProvider, fixed_ambient};
 use schemars::JsonSchema;
@@ -19,6 +20,7 @@ pub(crate) struct Bench {
     pub(crate) cancel: CancellationToken,
     pub(crate) config: AgentConfig,
     pub(crate) gate: Arc<dyn ToolGate>,
+    pub(crate) host: Arc<dyn TurnHost>,
 }
 
 impl Bench {
@@ -33,6 +35,8 @@ impl Bench {
             context_window: 200_000,
             max_output_tokens: None,
             output_budget: 30_000,
+            idle_timeout: None,
+            raw_capture: RawCapture::Off,
             ambient: fixed_ambient(),
         };
         Self {
@@ -42,6 +46,7 @@ impl Bench {
             cancel: CancellationToken::new(),
             config,
             gate: Arc::new(AllowAll),
+            host: Arc::new(NoHost),
         }
     }
 
@@ -51,14 +56,19 @@ impl Bench {
     }
 
     pub(crate) async fn run(&self, prompt: &str) -> TurnReport {
-        let sink: Arc<dyn EventSink> = self.recorder.clone();
         let ambient = &self.config.ambient;
+        self.run_message(Message::user(ambient.next_id(), ambient.now(), prompt)).await
+    }
+
+    pub(crate) async fn run_message(&self, prompt: Message) -> TurnReport {
+        let sink: Arc<dyn EventSink> = self.recorder.clone();
         let turn = Turn {
             history: &self.history,
-            prompt: Message::user(ambient.next_id(), ambient.now(), prompt),
+            prompt,
             sink: &sink,
             gate: self.gate.as_ref(),
             cancel: &self.cancel,
+            host: self.host.as_ref(),
         };
         let report = Agent::new(self.config.clone()).run_turn(turn).await;
         self.provider.assert_clean();
@@ -155,6 +165,25 @@ impl Tool for Broken {
 
     async fn run(self: Arc<Self>, input: Word, _: ToolContext) -> ToolResult {
         assert!(input.word != "panic", "as asked");
+        Err(FatalToolError::new("the disk is gone"))
+    }
+}
+
+/// Fails for good, beside others.
+pub(crate) struct Gone;
+
+impl Tool for Gone {
+    type Input = Word;
+
+    fn describe(&self) -> ToolSpec {
+        ToolSpec::new("Gone", ToolClass::Inspect, "Is gone.").read_only()
+    }
+
+    fn access(&self, _: &Word) -> Vec<Access> {
+        Vec::new()
+    }
+
+    async fn run(self: Arc<Self>, _: Word, _: ToolContext) -> ToolResult {
         Err(FatalToolError::new("the disk is gone"))
     }
 }

@@ -1,6 +1,6 @@
 //! Rounds and the context window.
 
-use robota_core::{ToolChoice, TurnEnd, Usage};
+use robota_core::{Body, Message, Part, Timestamp, ToolChoice, TurnEnd, Usage};
 use robota_testkit::{Reply, Script};
 use serde_json::json;
 
@@ -87,4 +87,21 @@ async fn past_ninety_five_percent_the_model_is_not_called() {
     assert_eq!(report.outcome.unwrap(), TurnEnd::ContextFull);
     assert_eq!(bench.provider.requests().len(), 1);
     assert!(report.text.contains("Start a new session"), "{}", report.text);
+}
+
+fn with_images(count: usize) -> Message {
+    let image = Part::ImageInline { mime_type: "image/png".into(), data: "A".repeat(800_000) };
+    let parts = vec![image; count];
+    let body = Body::User { content: "What is this?".into(), parts, name: None };
+    Message::with_body("photo", Timestamp::default(), body)
+}
+
+#[tokio::test]
+async fn photos_take_the_room_of_images_and_not_of_their_files() {
+    let mut bench = Bench::new(Script::new().reply("A cat.").reply("Gladly."));
+    bench.config.context_window = 10_000;
+    assert_eq!(bench.run_message(with_images(1)).await.outcome.unwrap(), TurnEnd::Completed);
+    let error = bench.run_message(with_images(6)).await.outcome.unwrap_err();
+    assert!(error.to_string().starts_with("the prompt has about 9604 tokens"), "{error}");
+    assert_eq!(bench.run("Thanks.").await.outcome.unwrap(), TurnEnd::Completed);
 }

@@ -7,7 +7,7 @@ use robota_core::{Authorization, ErrorKind, EventKind, TurnEnd, erase};
 use robota_testkit::{Gate, Reply, Script, ScriptedGate};
 use serde_json::json;
 
-use crate::bench::{Bench, Broken, Echo, echo};
+use crate::bench::{Bench, Broken, Echo, Gone, echo};
 
 fn calls(names: &[&str]) -> Reply {
     names.iter().enumerate().fold(Reply::new(), |reply, (at, name)| {
@@ -86,7 +86,7 @@ async fn a_denied_call_does_not_run_and_the_model_learns_why() {
         bench.transcript()[2..4],
         ["tool!: Not today. The user could allow it with the rule `Act`.", "tool: Act1"]
     );
-    assert_eq!(bench.recorder.count("tool_execution_request"), 1);
+    assert_eq!(bench.recorder.count("tool_execution_request"), 2, "a denied call has a start, too");
     assert_eq!(bench.recorder.json("permission_denied")[0]["allowRule"], "Act");
 }
 
@@ -114,7 +114,36 @@ async fn a_crash_of_a_tool_is_its_own_and_a_broken_world_ends_the_turn() {
     let transcript = bench.transcript();
     assert!(transcript[2].contains("Broken crashed"), "{}", transcript[2]);
     assert_eq!(transcript[3], "tool!: Broken failed: the disk is gone");
+    assert_eq!(transcript[4], "tool!: Not run: an earlier call failed in a way that ended the turn.");
     assert_eq!(transcript.len(), 5, "every call is answered");
+    assert_eq!(bench.recorder.count("tool_execution_request"), 2, "the last call never begins");
+    let ended = bench.recorder.json("tool_execution_result");
+    let codes: Vec<_> = ended.iter().map(|event| event["errorCode"].as_str().unwrap()).collect();
+    assert_eq!(codes, ["tool_crashed", "tool_failed"]);
+}
+
+#[tokio::test]
+async fn a_broken_world_lets_running_calls_end_and_begins_no_other() {
+    let reply = calls(&["Look", "Look", "Look", "Look", "Gone", "Look", "Look"]);
+    let gate = Gate::new("all");
+    let look = Echo::new("Look").parallel().hold_at(gate.clone());
+    let bench = Bench::new(Script::new().reply(reply)).tools([erase(look), erase(Gone)]);
+    let open = async {
+        bench
+            .recorder
+            .wait_for(|kind| {
+                matches!(kind, EventKind::ToolExecutionResult { tool_name, .. } if tool_name == "Gone")
+            })
+            .await;
+        gate.open();
+    };
+    let (report, ()) = tokio::join!(bench.run("go"), open);
+    assert_eq!(report.outcome.unwrap_err().kind(), ErrorKind::Tool);
+    let results: Vec<bool> =
+        bench.transcript()[2..].iter().map(|line| line.starts_with("tool: Look")).collect();
+    assert_eq!(results, [true, true, true, true, false, false, false]);
+    assert_eq!(bench.recorder.count("tool_execution_request"), 5);
+    assert_eq!(bench.recorder.count("tool_execution_result"), 5);
 }
 
 #[tokio::test]

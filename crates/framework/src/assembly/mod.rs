@@ -13,7 +13,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use robota_core::{Ambient, DynTool, ModelInfo, ModelTable, PermissionPolicy, Provider, SessionId};
+use robota_core::{
+    Ambient, DynTool, ModelInfo, ModelTable, PermissionMode, PermissionPolicy, Provider, SessionId,
+};
 use robota_session::{FileStore, NullStore, Session, SessionOptions, SessionStore};
 use robota_tools::process::child_environment;
 use robota_tools::{BraveSearch, PathFilter, SearchBackend, ToolOptions, Workspace, builtin_tools};
@@ -21,9 +23,10 @@ use secrecy::{ExposeSecret, SecretString};
 
 pub use error::AssemblyError;
 pub use permissions::PermissionOverrides;
+pub use redaction::log_filter;
 
 use crate::context::ContextFiles;
-use crate::prompt::{PromptParts, PromptSection};
+use crate::prompt::{ContextNote, PromptParts, PromptSection};
 use crate::settings::Settings;
 use crate::{Environment, ProjectPaths, ResolvedProvider, Variable};
 
@@ -66,7 +69,7 @@ pub struct SessionBlueprint {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "plain data, built with `..Default::default()`")]
 pub struct PromptOverrides {
-    /// Stands in the place of the built-in prompt, facts about the session and instruction files.
+    /// Stands in the place of the built-in prompt and instruction files; there is no note about the run then.
     pub replacement: Option<String>,
     /// Follows the prompt, built-in or replaced.
     pub appendix: Option<String>,
@@ -113,29 +116,12 @@ impl SessionBlueprint {
         permissions::check_names(&self.permissions, &tools, &mut notices);
         permissions::take_away(&mut tools, &permissions.rules.deny);
 
-        let context = ContextFiles::load(&self.paths, self.settings.trusted);
-        notices.extend(context.notices.iter().cloned());
-        let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-        let system_prompt = PromptParts {
-            tools: &names,
-            cwd: self.paths.cwd.clone(),
-            root: self.paths.root.clone(),
-            additional_directories: &folders,
-            platform: std::env::consts::OS,
-            now: self.ambient.now(),
-            mode: permissions.mode,
-            language: self.settings.language.as_deref(),
-            context: Some(&context),
-            trusted: self.settings.trusted,
-            sections: self.prompt.sections.clone(),
-            replacement: self.prompt.replacement.as_deref(),
-            appendix: self.prompt.appendix.as_deref(),
-        }
-        .render();
-
         let mut options =
             SessionOptions::new(Arc::clone(&self.provider), self.model.model.as_str(), &self.paths.cwd);
-        options.system_prompt = system_prompt.into();
+        self.instruct(&mut options, &tools, &mut notices);
+        if self.prompt.replacement.is_none() {
+            options.context_note = Some(self.context_note(&folders, permissions.mode));
+        }
         options.tools = tools;
         options.permissions = permissions;
         options.name.clone_from(&self.name);
@@ -144,10 +130,51 @@ impl SessionBlueprint {
         let info = ModelTable::builtin().lookup(&self.model.model);
         options.context_window = info.context_window;
         options.max_output_tokens = self.model.max_output_tokens.or_else(|| output_limit(&info));
+        if let Some(setting) = self.settings.auto_compact {
+            options.auto_compact_threshold = setting.threshold();
+        }
         options.store = self.store();
+        options.durability = self.settings.log.durability.unwrap_or_default();
+        options.raw_capture = self.settings.log.raw_capture.unwrap_or_default();
         options.ambient = self.ambient.clone();
         options.line_filter = Some(redaction::filter(&self.secrets()));
         Ok(Assembly { options, notices })
+    }
+
+    /// What the model is told before the conversation begins, and when it summarises it. A prompt that is
+    /// replaced leaves instruction files out of both.
+    fn instruct(&self, options: &mut SessionOptions, tools: &[Arc<dyn DynTool>], notices: &mut Vec<String>) {
+        let trusted = self.settings.trusted;
+        let context = match self.prompt.replacement {
+            None => ContextFiles::load(&self.paths, trusted),
+            Some(_) => ContextFiles::default(),
+        };
+        notices.extend(context.notices.iter().cloned());
+        options.compact_instructions = context.compact_instructions(trusted, notices);
+        let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+        let prompt = PromptParts {
+            tools: &names,
+            language: self.settings.language.as_deref(),
+            context: Some(&context),
+            trusted,
+            sections: self.prompt.sections.clone(),
+            replacement: self.prompt.replacement.as_deref(),
+            appendix: self.prompt.appendix.as_deref(),
+        };
+        options.system_prompt = prompt.render().into();
+    }
+
+    /// What is true of this run, and need not be of the next one of the same session.
+    fn context_note(&self, folders: &[PathBuf], mode: PermissionMode) -> String {
+        let note = ContextNote {
+            cwd: self.paths.cwd.clone(),
+            root: self.paths.root.clone(),
+            additional_directories: folders,
+            platform: std::env::consts::OS,
+            now: self.ambient.now(),
+            mode,
+        };
+        note.render()
     }
 
     /// The built-in tools. Relative paths and commands start in the working directory, wherever in
@@ -185,22 +212,7 @@ impl SessionBlueprint {
     /// Every value that came from a credential source: what children and logs must not see.
     fn secrets(&self) -> Vec<SecretString> {
         let of_model = self.model.credential.as_ref().map(|credential| credential.secret().clone());
-        let profiles = self.settings.providers.values().chain(&self.settings.legacy_provider);
-        let of_profiles = profiles.filter_map(|profile| {
-            let key = profile.api_key.as_ref()?;
-            match key.expose_secret().strip_prefix("$ENV:") {
-                Some(name) => self.environment.lookup(name).map(SecretString::from),
-                None => Some(key.clone()),
-            }
-        });
-        let of_environment = [
-            Variable::ANTHROPIC_API_KEY,
-            Variable::ANTHROPIC_AUTH_TOKEN,
-            Variable::OPENAI_API_KEY,
-            Variable::BRAVE_API_KEY,
-        ];
-        let of_environment = of_environment.into_iter().filter_map(|variable| self.environment.get(variable));
-        of_model.into_iter().chain(of_profiles).chain(of_environment.map(SecretString::from)).collect()
+        of_model.into_iter().chain(redaction::secrets(&self.settings, &self.environment)).collect()
     }
 }
 

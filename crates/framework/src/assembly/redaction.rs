@@ -1,28 +1,49 @@
 //! Keeps credentials out of logs and snapshots.
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
 use robota_core::Redactor;
-use robota_session::LineFilter;
+use robota_session::{LineFilter, redacting_filter};
 use secrecy::{ExposeSecret, SecretString};
+
+use crate::settings::Settings;
+use crate::{Environment, Variable};
 
 /// Shorter credentials are placeholders such as `none`, and would turn up in ordinary words.
 const SHORTEST: usize = 8;
 
 /// A filter that replaces `secrets` wherever they turn up, and whatever stands under the key of a
 /// secret, such as `apiKey`.
-///
-/// Messages come through it whole: the arguments of a tool call are text in the log, and keys within
-/// text do not count.
 pub(super) fn filter(secrets: &[SecretString]) -> LineFilter {
-    let redactor = Redactor::new(secrets.iter().map(ExposeSecret::expose_secret));
-    Arc::new(move |line: &mut Vec<u8>| {
-        let Ok(text) = str::from_utf8(line) else { return };
-        if let Cow::Owned(redacted) = redactor.redact_line(text) {
-            *line = redacted.into_bytes();
+    redacting_filter(Redactor::new(secrets.iter().map(ExposeSecret::expose_secret)))
+}
+
+/// What keeps credentials out of what is written by whoever needs no model, such as `robota session import`:
+/// the filter of an [`Assembly`](super::Assembly), for the keys of all profiles and of the environment.
+#[must_use]
+pub fn log_filter(settings: &Settings, environment: &Environment) -> LineFilter {
+    filter(&secrets(settings, environment).collect::<Vec<_>>())
+}
+
+/// Every value that came from a credential source.
+pub(super) fn secrets<'a>(
+    settings: &'a Settings,
+    environment: &'a Environment,
+) -> impl Iterator<Item = SecretString> + 'a {
+    let profiles = settings.providers.values().chain(&settings.legacy_provider);
+    let of_profiles = profiles.filter_map(|profile| {
+        let key = profile.api_key.as_ref()?;
+        match key.expose_secret().strip_prefix("$ENV:") {
+            Some(name) => environment.lookup(name).map(SecretString::from),
+            None => Some(key.clone()),
         }
-    })
+    });
+    let of_environment = [
+        Variable::ANTHROPIC_API_KEY,
+        Variable::ANTHROPIC_AUTH_TOKEN,
+        Variable::OPENAI_API_KEY,
+        Variable::BRAVE_API_KEY,
+    ];
+    let of_environment = of_environment.into_iter().filter_map(|variable| environment.get(variable));
+    of_profiles.chain(of_environment.map(SecretString::from))
 }
 
 /// Whether the credential is one, and not a placeholder.
@@ -39,7 +60,7 @@ mod tests {
         let secrets = ["sk-ant-12345678", "12345678", "none", "pass\\word"].map(SecretString::from);
         let filter = filter(&secrets);
         let mut line = br#"{"a":"sk-ant-12345678 12345678 none","b":"pass\\word","apiKey":"x"}"#.to_vec();
-        filter(&mut line);
+        assert!(filter(&mut line));
         let line = String::from_utf8(line).unwrap();
         assert_eq!(line, r#"{"a":"[REDACTED] [REDACTED] none","b":"[REDACTED]","apiKey":"[REDACTED]"}"#);
     }

@@ -4,6 +4,7 @@
 //! 6.3), and in the user's own folders. What reaches the model is bounded: a file that is nearer to
 //! the working directory gets its share before one farther away.
 
+mod compact;
 mod file;
 
 use std::collections::HashSet;
@@ -101,6 +102,33 @@ impl ContextFiles {
         drop_copies(&mut found);
         share_budget(&mut found, &mut notices);
         Self { files: found, notices }
+    }
+
+    /// The sections "Compact Instructions" of all files, in their order, and without their headings;
+    /// `None` when there is none.
+    ///
+    /// A summary takes the place of what it stands for, so a project's files have a say in it only when
+    /// they are `trusted`; otherwise each that has such a section is named in a notice. What files lost
+    /// to the limits does not count.
+    pub(crate) fn compact_instructions(&self, trusted: bool, notices: &mut Vec<String>) -> Option<String> {
+        let mut text = String::new();
+        for file in &self.files {
+            let sections = compact::sections(&file.text);
+            if !sections.is_empty() && file.origin == ContextOrigin::Project && !trusted {
+                let path = file.path.display();
+                notices.push(format!(
+                    "{path} has compact instructions; ignored because this folder is not trusted; pass --trust"
+                ));
+                continue;
+            }
+            for section in sections {
+                if !text.is_empty() {
+                    text.push_str("\n\n");
+                }
+                text.push_str(section);
+            }
+        }
+        (!text.is_empty()).then_some(text)
     }
 }
 

@@ -1,21 +1,17 @@
 //! The system prompt: a short fixed text, and sections with what is true of this session.
 //!
-//! The prompt is the beginning of every request, so it holds nothing that changes while a session
-//! runs: the date has no time of day, and there is no state of the repository in it. Sections stand in
-//! the order of their priority (facts sheet 6.3), each as `## Title` and a body.
+//! The prompt is the beginning of every request, so it holds nothing that changes with the run: folder,
+//! day and mode stand in a [note](ContextNote), and there is no state of the repository in it. Sections
+//! stand in the order of their priority (facts sheet 6.3), each as `## Title` and a body.
 
 mod fixed;
+mod note;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
-use robota_core::{PermissionMode, Timestamp};
+pub use note::ContextNote;
 
 use crate::context::{ContextFile, ContextFiles, ContextKind, ContextOrigin};
-
-/// What plan mode asks of the model.
-const PLAN: &str =
-    "plan: only look. Change nothing and run nothing; end with a plan that the user can approve.";
 
 /// A titled part of the system prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,19 +31,6 @@ pub struct PromptSection {
 pub struct PromptParts<'a> {
     /// Names of the tools the model gets; advice on other tools is left out.
     pub tools: &'a [&'a str],
-    /// Working directory.
-    pub cwd: PathBuf,
-    /// Project root; named when it is not the working directory.
-    pub root: PathBuf,
-    /// Further folders of the workspace.
-    pub additional_directories: &'a [PathBuf],
-    /// Operating system, such as `linux`.
-    pub platform: &'a str,
-    /// Now; only the day reaches the prompt.
-    pub now: Timestamp,
-    /// What happens to calls that no rule decides. Only plan mode is told: in the others the model does
-    /// the same, and a change of mode leaves the prompt as it is.
-    pub mode: PermissionMode,
     /// Language to answer in; `None` leaves it to the model.
     pub language: Option<&'a str>,
     /// Instruction files.
@@ -56,8 +39,8 @@ pub struct PromptParts<'a> {
     pub trusted: bool,
     /// Sections of the host.
     pub sections: Vec<PromptSection>,
-    /// Replaces everything above. Instruction files and facts about the session are left out too:
-    /// who replaces the prompt decides on every word of it.
+    /// Replaces everything above, instruction files too: who replaces the prompt decides on every word of
+    /// it.
     pub replacement: Option<&'a str>,
     /// Added at the end, whatever stands before it.
     pub appendix: Option<&'a str>,
@@ -83,12 +66,8 @@ impl PromptParts<'_> {
     fn default_prompt(&self) -> String {
         let mut sections = fixed::sections(self.tools);
         sections.extend(self.context_sections());
-        sections.push(section(30, "Environment", self.environment()));
         if let Some(language) = self.language {
             sections.push(section(45, "Response language", format!("Answer in this language: {language}.")));
-        }
-        if self.mode == PermissionMode::Plan {
-            sections.push(section(50, "Permission mode", PLAN.to_owned()));
         }
         sections.extend(self.sections.iter().cloned());
         sections.sort_by_key(|section| section.priority);
@@ -136,20 +115,6 @@ impl PromptParts<'_> {
         if file.cut {
             body.push_str("\nThe file is longer; read it for the rest.");
         }
-    }
-
-    fn environment(&self) -> String {
-        let mut text = format!("Working directory: {}\n", self.cwd.display());
-        if self.root != self.cwd {
-            let _ = writeln!(text, "Project root: {}", self.root.display());
-        }
-        for folder in self.additional_directories {
-            let _ = writeln!(text, "Additional directory: {}", folder.display());
-        }
-        let now = self.now.to_string();
-        let day = now.split('T').next().unwrap_or_default();
-        let _ = write!(text, "Platform: {}\nDate: {day}", self.platform);
-        text
     }
 }
 

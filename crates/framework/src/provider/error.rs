@@ -58,6 +58,16 @@ pub enum ProviderSetupError {
         /// The profile or type.
         name: String,
     },
+    /// The `options` of the profile cannot be used.
+    #[error("the provider `{name}`: {problem}")]
+    InvalidOptions {
+        /// The profile.
+        name: String,
+        /// What is wrong with them.
+        problem: String,
+        /// The files that describe the profile.
+        files: Vec<PathBuf>,
+    },
     /// A variable holds something that is no address.
     #[error("{variable} is `{value}`, which is no address beginning with http:// or https://")]
     InvalidAddress {
@@ -91,12 +101,9 @@ impl ProviderSetupError {
             }
             Self::Unknown { known, .. } => format!("use one of: {}", known.join(", ")),
             Self::NoType { name, files } => {
-                let mut hint = format!("add \"type\": \"anthropic\" or \"openai\" to `providers.{name}`");
-                if let Some(file) = files.last() {
-                    let _ = write!(hint, " in {}", file.display());
-                }
-                hint
+                in_last(files, format!("add \"type\": \"anthropic\" or \"openai\" to `providers.{name}`"))
             }
+            Self::InvalidOptions { files, .. } => in_last(files, "correct the profile".to_owned()),
             Self::UnsetVariable { variable, .. } => {
                 format!("set {variable}, or choose another provider with --provider")
             }
@@ -116,6 +123,14 @@ impl ProviderSetupError {
             Self::InvalidAddress { variable, .. } => format!("correct {variable} or unset it"),
         }
     }
+}
+
+/// Advice on a profile, with the highest of the files that describe it.
+fn in_last(files: &[PathBuf], mut hint: String) -> String {
+    if let Some(file) = files.last() {
+        let _ = write!(hint, " in {}", file.display());
+    }
+    hint
 }
 
 impl From<ProviderSetupError> for robota_core::Error {

@@ -3,14 +3,15 @@
 //! This crate knows no provider. It resolves what a composition root needs to construct one.
 
 mod error;
+mod options;
 mod vendor;
 
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value;
 
 pub use error::ProviderSetupError;
+pub use options::RequestOptions;
 use vendor::Vendor;
 pub use vendor::{DEFAULT_ANTHROPIC_MODEL, DEFAULT_OPENAI_MODEL};
 
@@ -43,14 +44,19 @@ pub struct ResolvedProvider {
     pub model: String,
     /// How to prove who is asking; `None` for a service on this machine that asks for nothing.
     pub credential: Option<Credential>,
+    /// Where that can be corrected, in words for a person: a variable, or a place in the settings. `None`
+    /// when nothing says it.
+    pub credential_source: Option<String>,
     /// Address of the service; `None` for the vendor's own.
     pub base_url: Option<String>,
+    /// Where that can be corrected, in words for a person; `None` for the vendor's own.
+    pub base_url_source: Option<String>,
     /// How long the server may send nothing.
     pub idle_timeout: Duration,
     /// Most output tokens of one answer; `None` leaves it to the model.
     pub max_output_tokens: Option<u32>,
-    /// What only the provider understands.
-    pub options: Option<Value>,
+    /// What requests carry besides what the API asks for.
+    pub options: RequestOptions,
 }
 
 /// What is sent to a service to prove who is asking.
@@ -109,15 +115,24 @@ impl ResolvedProvider {
             return Err(ProviderSetupError::NoModel { name: chosen.name.to_owned() });
         };
         let profile = chosen.profile;
+        let options = profile.options.as_ref().map(RequestOptions::parse).transpose().map_err(|problem| {
+            ProviderSetupError::InvalidOptions {
+                name: chosen.name.to_owned(),
+                problem,
+                files: profile.files.clone(),
+            }
+        })?;
         Ok(Self {
             name: chosen.name.to_owned(),
             kind: chosen.kind.to_owned(),
             model: model.to_owned(),
             credential: endpoint.credential,
+            credential_source: endpoint.credential_source,
             base_url: endpoint.base_url,
+            base_url_source: endpoint.base_url_source,
             idle_timeout: profile.idle_timeout.unwrap_or(DEFAULT_IDLE_TIMEOUT),
             max_output_tokens: profile.max_output_tokens,
-            options: profile.options.clone(),
+            options: options.unwrap_or_default(),
         })
     }
 }
@@ -128,6 +143,20 @@ struct Chosen<'a> {
     kind: &'a str,
     vendor: Option<&'static Vendor>,
     profile: &'a ProviderProfile,
+    /// It is the one provider of older settings.
+    is_legacy: bool,
+}
+
+impl Chosen<'_> {
+    /// Where `field` of the profile stands, for a person.
+    fn place(&self, field: &str) -> String {
+        let Self { name, is_legacy, .. } = self;
+        if *is_legacy {
+            format!("`{name}.{field}` in the settings")
+        } else {
+            format!("`providers.{name}.{field}` in the settings")
+        }
+    }
 }
 
 /// The profile of a vendor that no settings describe.
@@ -148,7 +177,7 @@ fn choose<'a>(
         };
     }
     if let Some(profile) = &settings.legacy_provider {
-        return from_profile("provider", profile);
+        return Ok(Chosen { is_legacy: true, ..from_profile("provider", profile)? });
     }
     Vendor::ALL
         .iter()
@@ -161,16 +190,20 @@ fn from_profile<'a>(name: &'a str, profile: &'a ProviderProfile) -> Result<Chose
     let Some(kind) = profile.kind.as_deref() else {
         return Err(ProviderSetupError::NoType { name: name.to_owned(), files: profile.files.clone() });
     };
-    Ok(Chosen { name, kind, vendor: Vendor::of_kind(kind), profile })
+    Ok(Chosen { name, kind, vendor: Vendor::of_kind(kind), profile, is_legacy: false })
 }
 
 fn from_vendor<'a>(vendor: &'static Vendor) -> Chosen<'a> {
-    Chosen { name: vendor.kind, kind: vendor.kind, vendor: Some(vendor), profile: &NO_PROFILE }
+    let (name, kind) = (vendor.kind, vendor.kind);
+    Chosen { name, kind, vendor: Some(vendor), profile: &NO_PROFILE, is_legacy: false }
 }
 
+/// Address and credential, each with the place it comes from.
 struct Endpoint {
     credential: Option<Credential>,
+    credential_source: Option<String>,
     base_url: Option<String>,
+    base_url_source: Option<String>,
 }
 
 /// Address and credential, both from the profile or both from the environment.
@@ -178,34 +211,48 @@ fn endpoint(chosen: &Chosen<'_>, environment: &Environment) -> Result<Endpoint, 
     let profile = chosen.profile;
     let vendor = chosen.vendor;
     let written = profile.api_key.as_ref().map(|key| credential_of(chosen, key, environment)).transpose()?;
-    let key_is_in_file = written.as_ref().is_some_and(|(_, in_file)| *in_file);
+    let key_is_in_file = written.as_ref().is_some_and(|written| written.in_file);
 
-    let base_url = match &profile.base_url {
-        Some(url) => Some(url.clone()),
+    let (base_url, base_url_source) = match &profile.base_url {
+        Some(url) => Some((url.clone(), chosen.place("baseURL"))),
         None if key_is_in_file => None,
         None => vendor.map(|vendor| vendor.base_url(environment)).transpose()?.flatten(),
-    };
-    let credential = match written {
-        Some((credential, _)) => Some(credential),
+    }
+    .unzip();
+    let (credential, credential_source) = match written {
+        Some(Written { credential, source, .. }) => Some((credential, source)),
         None if profile.base_url.is_some() => None,
         None => vendor.and_then(|vendor| vendor.credential(environment)),
-    };
+    }
+    .unzip();
     if credential.is_none() && !base_url.as_deref().is_some_and(is_loopback) {
         let variable = vendor.map(|vendor| vendor.key_variable.name);
         let foreign = profile.base_url.is_some();
         return Err(ProviderSetupError::NoKey { name: chosen.name.to_owned(), variable, foreign });
     }
-    Ok(Endpoint { credential, base_url })
+    // Where a local service has no key and refuses that, one has to be written beside its address.
+    let missing = || profile.base_url.is_some().then(|| chosen.place("apiKey"));
+    let credential_source = credential_source.or_else(missing);
+    Ok(Endpoint { credential, credential_source, base_url, base_url_source })
 }
 
-/// The key of a profile, and whether it stands in the file itself.
+/// The key of a profile.
+struct Written {
+    credential: Credential,
+    /// Where it stands.
+    source: String,
+    /// That is the profile itself, and not a variable.
+    in_file: bool,
+}
+
 fn credential_of(
     chosen: &Chosen<'_>,
     key: &SecretString,
     environment: &Environment,
-) -> Result<(Credential, bool), ProviderSetupError> {
+) -> Result<Written, ProviderSetupError> {
     let Some(variable) = key.expose_secret().strip_prefix("$ENV:") else {
-        return Ok((Credential::ApiKey(key.clone()), true));
+        let credential = Credential::ApiKey(key.clone());
+        return Ok(Written { credential, source: chosen.place("apiKey"), in_file: true });
     };
     let Some(value) = environment.lookup(variable) else {
         let (name, variable) = (chosen.name.to_owned(), variable.to_owned());
@@ -214,7 +261,7 @@ fn credential_of(
     let secret = SecretString::from(value);
     let is_token = variable == Variable::ANTHROPIC_AUTH_TOKEN.name;
     let credential = if is_token { Credential::BearerToken(secret) } else { Credential::ApiKey(secret) };
-    Ok((credential, false))
+    Ok(Written { credential, source: variable.to_owned(), in_file: false })
 }
 
 /// The settings' own model, where it can be one of this provider.

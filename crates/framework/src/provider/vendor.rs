@@ -52,23 +52,29 @@ impl Vendor {
             || environment.get(self.base_url_variable).is_some_and(is_loopback)
     }
 
-    pub(super) fn credential(&self, environment: &Environment) -> Option<Credential> {
-        let key = environment.get(self.key_variable).map(|key| Credential::ApiKey(SecretString::from(key)));
+    /// What the environment has to prove who is asking, and the variable it is in.
+    pub(super) fn credential(&self, environment: &Environment) -> Option<(Credential, String)> {
+        let secret = |variable: Variable| environment.get(variable).map(SecretString::from);
+        let key = secret(self.key_variable).map(|key| (Credential::ApiKey(key), self.key_variable));
         let token = || {
-            environment
-                .get(self.token_variable?)
-                .map(|token| Credential::BearerToken(SecretString::from(token)))
+            let variable = self.token_variable?;
+            Some((Credential::BearerToken(secret(variable)?), variable))
         };
-        key.or_else(token)
+        key.or_else(token).map(|(credential, variable)| (credential, variable.name.to_owned()))
     }
 
-    pub(super) fn base_url(&self, environment: &Environment) -> Result<Option<String>, ProviderSetupError> {
-        let Some(url) = environment.get(self.base_url_variable) else { return Ok(None) };
-        if url.starts_with("http://") || url.starts_with("https://") {
-            Ok(Some(url.to_owned()))
-        } else {
-            let variable = self.base_url_variable.name;
-            Err(ProviderSetupError::InvalidAddress { variable, value: url.to_owned() })
+    /// The address that the environment names, and the variable it is in.
+    pub(super) fn base_url(
+        &self,
+        environment: &Environment,
+    ) -> Result<Option<(String, String)>, ProviderSetupError> {
+        let variable = self.base_url_variable.name;
+        match environment.get(self.base_url_variable) {
+            None => Ok(None),
+            Some(url) if url.starts_with("http://") || url.starts_with("https://") => {
+                Ok(Some((url.to_owned(), variable.to_owned())))
+            }
+            Some(url) => Err(ProviderSetupError::InvalidAddress { variable, value: url.to_owned() }),
         }
     }
 }

@@ -5,12 +5,13 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use std::time::Duration;
 
-use robota_core::{PermissionMode, Rule};
+use robota_core::{PermissionMode, RawCapture, Rule};
+use robota_session::AutoCompactThreshold;
 use secrecy::SecretString;
 use serde_json::Value;
 
 use super::document::Node;
-use super::{Format, ProviderProfile, SettingsError, SettingsWarning, SourcedRule};
+use super::{AutoCompact, Format, LogSettings, ProviderProfile, SettingsError, SettingsWarning, SourcedRule};
 
 /// Modes of `.claude` files that robota does not have.
 const FOREIGN_MODES: [&str; 2] = ["auto", "dontAsk"];
@@ -26,6 +27,8 @@ pub(super) struct FileSettings {
     pub(super) legacy_provider: Option<ProviderProfile>,
     pub(super) model: Option<String>,
     pub(super) language: Option<String>,
+    pub(super) auto_compact: Option<AutoCompact>,
+    pub(super) log: LogSettings,
     pub(super) allow: Vec<SourcedRule>,
     pub(super) ask: Vec<SourcedRule>,
     pub(super) deny: Vec<SourcedRule>,
@@ -64,6 +67,8 @@ impl Reader<'_> {
                 "provider" => self.settings.legacy_provider = Some(self.profile(&node, "name")?),
                 "model" => self.settings.model = Some(text(&node)?),
                 "language" => self.settings.language = Some(language(&node)?),
+                "autoCompactThreshold" => self.settings.auto_compact = Some(auto_compact(&node)?),
+                "log" => self.log(&node)?,
                 "permissions" => self.permissions(&node)?,
                 _ => self.passed_over(&node, "is not a setting of this version"),
             }
@@ -97,6 +102,19 @@ impl Reader<'_> {
             }
         }
         Ok(profile)
+    }
+
+    fn log(&mut self, node: &Node<'_>) -> Result<(), SettingsError> {
+        for (name, node) in node.members()? {
+            match name.as_str() {
+                "durability" => {
+                    self.settings.log.durability = Some(node.value("turn, event or none")?);
+                }
+                "rawCapture" => self.settings.log.raw_capture = Some(raw_capture(&node)?),
+                _ => self.passed_over(&node, "is not a setting of the log"),
+            }
+        }
+        Ok(())
     }
 
     fn permissions(&mut self, node: &Node<'_>) -> Result<(), SettingsError> {
@@ -162,6 +180,26 @@ fn language(node: &Node<'_>) -> Result<String, SettingsError> {
     let language = text(node)?;
     let is_name = language.chars().count() <= MAX_LANGUAGE && !language.contains(char::is_control);
     if is_name { Ok(language) } else { Err(node.invalid("the name of a language in one short line")) }
+}
+
+fn auto_compact(node: &Node<'_>) -> Result<AutoCompact, SettingsError> {
+    const EXPECTED: &str = "a share of the context window above 0 and at most 1, or false";
+    let threshold = |share: f64| AutoCompactThreshold::try_from(share).ok().map(AutoCompact::From);
+    let setting = match node.value::<Value>(EXPECTED)? {
+        Value::Bool(false) => Some(AutoCompact::Never),
+        Value::Number(share) => share.as_f64().and_then(threshold),
+        _ => None,
+    };
+    setting.ok_or_else(|| node.invalid(EXPECTED))
+}
+
+fn raw_capture(node: &Node<'_>) -> Result<RawCapture, SettingsError> {
+    const CHOICES: [(&str, RawCapture); 3] =
+        [("off", RawCapture::Off), ("responses", RawCapture::Responses), ("full", RawCapture::Full)];
+    const EXPECTED: &str = "off, responses or full";
+    let text: String = node.value(EXPECTED)?;
+    let choice = CHOICES.iter().find(|(name, _)| *name == text);
+    choice.map(|(_, capture)| *capture).ok_or_else(|| node.invalid(EXPECTED))
 }
 
 fn base_url(node: &Node<'_>) -> Result<String, SettingsError> {

@@ -3,13 +3,14 @@
 //! User files widen, project files narrow: a project's own files count only where they deny or
 //! ask until the user trusts the folder (design section 6). Lists of permission rules are joined over
 //! the layers, so no layer can drop a rule of another; everything else is taken from the highest
-//! layer that sets it, provider profiles field by field (seed `001`, Settings Configuration).
+//! layer that sets it, provider profiles and `log` field by field (seed `001`, Settings Configuration).
 
 mod document;
 mod error;
 mod file;
 mod layer;
 mod profile;
+mod record;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,6 +24,7 @@ pub use error::SettingsError;
 use file::FileSettings;
 pub use layer::{Format, Layer, Scope};
 pub use profile::ProviderProfile;
+pub use record::{AutoCompact, LogSettings};
 
 use crate::ProjectPaths;
 
@@ -46,6 +48,10 @@ pub struct Settings {
     pub models: Vec<ModelSetting>,
     /// Language to answer in.
     pub language: Option<String>,
+    /// When sessions compact their history by themselves.
+    pub auto_compact: Option<AutoCompact>,
+    /// What logs hold, and when they are safe.
+    pub log: LogSettings,
     /// Rules, mode and folders.
     pub permissions: PermissionSettings,
     /// The files that were read, lowest layer first.
@@ -141,6 +147,8 @@ impl Settings {
     fn add(&mut self, file: FileSettings, layer: &Layer, paths: &ProjectPaths) {
         self.current_provider = file.current_provider.or(self.current_provider.take());
         self.language = file.language.or(self.language.take());
+        self.auto_compact = file.auto_compact.or(self.auto_compact);
+        self.log.overlay(file.log);
         if let Some(model) = file.model {
             self.models.push(ModelSetting { model, format: layer.format });
         }
@@ -190,6 +198,8 @@ fn restrict(file: &mut FileSettings, path: &Path, trusted: bool) -> Option<Strin
         provider.then(|| "a provider".to_owned()),
         file.model.is_some().then(|| "a model".to_owned()),
         file.language.is_some().then(|| "a language".to_owned()),
+        file.auto_compact.is_some().then(|| "a threshold for compaction".to_owned()),
+        (file.log != LogSettings::default()).then(|| "what the log holds".to_owned()),
     ];
     *file = FileSettings {
         deny: std::mem::take(&mut file.deny),

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use robota_core::{ModelTable, PermissionMode, Rule, RuleSet};
+use robota_core::{ModelTable, PermissionMode, RawCapture, Rule, RuleSet, Timestamp};
 use robota_framework::{
     AssemblyError, DEFAULT_ANTHROPIC_MODEL, DEFAULT_OPENAI_MODEL, Environment, ProviderOverrides,
     ResolvedProvider, SessionBlueprint, Settings, create_query,
 };
-use robota_session::{PermissionAnswer, PermissionRequest};
-use robota_testkit::{Reply, Script, ScriptedProvider, fixed_ambient};
+use robota_session::{AutoCompactThreshold, Durability, PermissionAnswer, PermissionRequest};
+use robota_testkit::{FixedClock, Reply, Script, ScriptedProvider, fixed_ambient};
 use serde_json::json;
 
 use crate::workspace::Workspace;
@@ -206,6 +206,79 @@ async fn what_may_not_be_read_does_not_turn_up_in_searches() {
     assert_eq!(result(2), format!("no matches\n{note}"));
     assert_eq!(result(3), format!("open.txt\n{note}"));
     assert!(result(4).contains("Read(/sub/secrets/**)"), "{}", result(4));
+}
+
+#[test]
+fn another_day_folder_or_mode_changes_the_note_and_not_the_system_prompt() {
+    let workspace = Workspace::new(&[("repo/AGENTS.md", "Use tabs."), ("repo/sub/x", ""), ("lib/x", "")]);
+    let told = |cwd: &str, millis: i64, mode: PermissionMode, folders: &[&str]| {
+        let (mut blueprint, _) = blueprint(&workspace, cwd, Script::new());
+        blueprint.ambient.clock = Arc::new(FixedClock::at(Timestamp::from_millis(millis)));
+        blueprint.permissions.mode = Some(mode);
+        blueprint.permissions.additional_directories =
+            folders.iter().map(|name| workspace.path(name)).collect();
+        let options = blueprint.assemble().unwrap().options;
+        (options.system_prompt, workspace.normalised(&options.context_note.unwrap()))
+    };
+    let (prompt, note) = told("repo", 0, PermissionMode::Default, &[]);
+    let os = std::env::consts::OS;
+    assert_eq!(
+        note,
+        format!("Working directory: /base/repo\nPlatform: {os}\nDate: 1970-01-01\nPlan mode: off")
+    );
+    let (same, other) = told("repo/sub", 86_400_000, PermissionMode::Plan, &["lib"]);
+    assert_eq!(same, prompt);
+    let first =
+        "Working directory: /base/repo/sub\nProject root: /base/repo\nAdditional directory: /base/lib\n";
+    let second = format!("Platform: {os}\nDate: 1970-01-02\nPlan mode: on. Only look.");
+    assert!(other.starts_with(&format!("{first}{second}")), "{other}");
+}
+
+#[test]
+fn who_replaces_the_prompt_gets_neither_note_nor_instruction_files() {
+    let workspace = Workspace::new(&[("home/.robota/AGENTS.md", "# Compact Instructions\nKeep ids.")]);
+    let (mut blueprint, _) = blueprint(&workspace, "repo", Script::new());
+    let options = blueprint.assemble().unwrap().options;
+    assert_eq!(options.compact_instructions.as_deref(), Some("Keep ids."));
+    blueprint.prompt.replacement = Some("Be a pirate.".to_owned());
+    let options = blueprint.assemble().unwrap().options;
+    assert_eq!(&*options.system_prompt, "Be a pirate.");
+    assert_eq!((options.context_note, options.compact_instructions), (None, None));
+}
+
+#[test]
+fn compact_instructions_of_a_project_count_when_it_is_trusted() {
+    let section = |text: &str| format!("# Notes\n\n## Compact Instructions\n{text}\n");
+    let workspace = Workspace::new(&[
+        ("home/.claude/CLAUDE.md", &section("Keep ids.")),
+        ("repo/AGENTS.md", &section("Keep names.")),
+        ("repo/CLAUDE.md", "# Notes"),
+    ]);
+    let (mut blueprint, _) = blueprint(&workspace, "repo", Script::new());
+    let assembly = blueprint.assemble().unwrap();
+    assert_eq!(assembly.options.compact_instructions.as_deref(), Some("Keep ids."));
+    let notices: Vec<String> = assembly.notices.iter().map(|notice| workspace.normalised(notice)).collect();
+    let notice = "/base/repo/AGENTS.md has compact instructions; ignored because this folder is not trusted; pass --trust";
+    assert_eq!(notices, [notice]);
+
+    blueprint.settings.trusted = true;
+    let assembly = blueprint.assemble().unwrap();
+    assert_eq!(assembly.options.compact_instructions.as_deref(), Some("Keep ids.\n\nKeep names."));
+    assert_eq!(assembly.notices, [""; 0]);
+}
+
+#[test]
+fn settings_say_when_to_compact_and_what_the_log_holds() {
+    let options = |text: &str| {
+        let workspace = Workspace::new(&[("home/.robota/settings.json", text)]);
+        let options = blueprint(&workspace, "repo", Script::new()).0.assemble().unwrap().options;
+        (options.auto_compact_threshold, options.durability, options.raw_capture)
+    };
+    let default = Some(AutoCompactThreshold::default());
+    assert_eq!(options(""), (default, Durability::Turn, RawCapture::Off));
+    let set = r#"{"autoCompactThreshold": 1, "log": {"durability": "none", "rawCapture": "full"}}"#;
+    assert_eq!(options(set), (Some(1.0.try_into().unwrap()), Durability::None, RawCapture::Full));
+    assert_eq!(options(r#"{"autoCompactThreshold": false}"#), (None, Durability::Turn, RawCapture::Off));
 }
 
 #[test]

@@ -1,23 +1,16 @@
-//! The system prompt, byte for byte.
+//! The system prompt and the note beside it, byte for byte.
 
 use std::path::PathBuf;
 
 use robota_core::{PermissionMode, Timestamp};
-use robota_framework::{ContextFiles, PromptParts, PromptSection};
+use robota_framework::{ContextFiles, ContextNote, PromptParts, PromptSection};
 
 use crate::workspace::Workspace;
 
 const TOOLS: &[&str] = &["Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "WebSearch"];
 
 fn parts() -> PromptParts<'static> {
-    PromptParts {
-        tools: TOOLS,
-        cwd: PathBuf::from("/work/app"),
-        root: PathBuf::from("/work/app"),
-        platform: "linux",
-        now: Timestamp::from_millis(1_795_301_280_007),
-        ..PromptParts::default()
-    }
+    PromptParts { tools: TOOLS, ..PromptParts::default() }
 }
 
 #[test]
@@ -41,9 +34,6 @@ fn sections_of_the_session_stand_in_the_order_of_their_priority() {
     };
     let prompt = PromptParts {
         tools: &[],
-        cwd: PathBuf::from("/work/app/src"),
-        additional_directories: &[PathBuf::from("/work/lib")],
-        mode: PermissionMode::Plan,
         language: Some("Korean"),
         context: Some(&context),
         sections: vec![
@@ -71,13 +61,51 @@ fn trusted_instructions_carry_no_reservation() {
 }
 
 #[test]
-fn a_replacement_stands_alone_and_the_time_of_day_never_shows() {
+fn a_replacement_stands_alone() {
     let replaced = PromptParts { replacement: Some("Be a pirate."), appendix: Some("Arr."), ..parts() };
     assert_eq!(replaced.render(), "Be a pirate.\n\nArr.");
     assert_eq!(PromptParts { replacement: Some(""), ..parts() }.render(), "");
+}
+
+fn note() -> ContextNote<'static> {
+    ContextNote {
+        cwd: PathBuf::from("/work/app"),
+        root: PathBuf::from("/work/app"),
+        platform: "linux",
+        now: Timestamp::from_millis(1_795_301_280_007),
+        ..ContextNote::default()
+    }
+}
+
+#[test]
+fn the_note_tells_of_folder_day_and_plan_mode() {
+    insta::assert_snapshot!(note().render(), @"
+    Working directory: /work/app
+    Platform: linux
+    Date: 2026-11-21
+    Plan mode: off
+    ");
+    let elsewhere = ContextNote {
+        cwd: PathBuf::from("/work/app/s\nrc"),
+        additional_directories: &[PathBuf::from("/work/lib")],
+        mode: PermissionMode::Plan,
+        ..note()
+    };
+    insta::assert_snapshot!(elsewhere.render(), @"
+    Working directory: /work/app/s�rc
+    Project root: /work/app
+    Additional directory: /work/lib
+    Platform: linux
+    Date: 2026-11-21
+    Plan mode: on. Only look. Change nothing and run nothing; end with a plan that the user can approve.
+    ");
+}
+
+#[test]
+fn the_note_is_the_same_all_day_and_in_all_modes_but_plan() {
     for mode in [PermissionMode::AcceptEdits, PermissionMode::BypassPermissions] {
-        assert_eq!(PromptParts { mode, ..parts() }.render(), parts().render());
+        assert_eq!(ContextNote { mode, ..note() }.render(), note().render());
     }
     let later = Timestamp::from_millis(1_795_301_280_007 + 60_000);
-    assert_eq!(PromptParts { now: later, ..parts() }.render(), parts().render());
+    assert_eq!(ContextNote { now: later, ..note() }.render(), note().render());
 }

@@ -97,6 +97,36 @@ fn a_key_goes_only_to_the_address_it_was_given_with() {
 }
 
 #[test]
+fn what_was_decided_says_where_it_can_be_corrected() {
+    const ENVIRONMENT: Pairs =
+        &[("ANTHROPIC_AUTH_TOKEN", "t"), ("ANTHROPIC_BASE_URL", "https://gw.example"), ("WORK_KEY", "w-key")];
+    let sources = |file: &str, provider: &str| {
+        let found = resolve(file, ENVIRONMENT, provider, "").unwrap();
+        [found.credential_source, found.base_url_source].map(Option::unwrap_or_default)
+    };
+    assert_eq!(sources("", ""), ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"]);
+    assert_eq!(sources(PROFILES, "work"), ["WORK_KEY", "ANTHROPIC_BASE_URL"]);
+    assert_eq!(sources(PROFILES, "file"), ["`providers.file.apiKey` in the settings", ""]);
+    let local = ["`providers.local.apiKey` in the settings", "`providers.local.baseURL` in the settings"];
+    assert_eq!(sources(PROFILES, "local"), local);
+    let legacy = r#"{"provider": {"name": "openai", "baseURL": "https://gw.example", "apiKey": "k"}}"#;
+    assert_eq!(
+        sources(legacy, ""),
+        ["`provider.apiKey` in the settings", "`provider.baseURL` in the settings"]
+    );
+}
+
+#[test]
+fn options_that_cannot_be_used_name_their_profile_and_file() {
+    let file = r#"{"currentProvider": "a",
+        "providers": {"a": {"type": "openai", "apiKey": "k", "options": {"hedaers": {}}}}}"#;
+    let error = resolve(file, &[], "", "").unwrap_err();
+    let message = "the provider `a`: `hedaers` in `options` is not known; there are `headers` and `body`";
+    assert_eq!(error.to_string(), message);
+    assert!(error.hint().ends_with("home/.robota/settings.json"), "{}", error.hint());
+}
+
+#[test]
 fn a_model_of_another_program_or_vendor_is_not_sent() {
     let workspace = Workspace::new(&[("home/.claude/settings.json", r#"{"model": "opus"}"#)]);
     let alias = Settings::load(&workspace.paths(), false).unwrap();

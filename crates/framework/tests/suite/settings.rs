@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use robota_core::PermissionMode;
-use robota_framework::{Settings, SourcedRule};
+use robota_core::{PermissionMode, RawCapture};
+use robota_framework::{AutoCompact, LogSettings, Settings, SourcedRule};
+use robota_session::Durability;
 
 use crate::workspace::Workspace;
 
@@ -19,7 +20,8 @@ fn rules_are_joined_and_other_values_come_from_the_highest_layer() {
             r#"{"model": "low", "currentProvider": "work", "language": "French",
                "permissions": {"allow": ["Read"], "deny": ["Bash(rm *)"], "defaultMode": "acceptEdits"},
                "providers": {"work": {"type": "openai", "model": "m1", "timeout": 5000, "options": {"a": 1}},
-                             "spare": {"type": "anthropic"}}}"#,
+                             "spare": {"type": "anthropic"}},
+               "autoCompactThreshold": false, "log": {"durability": "event", "rawCapture": "full"}}"#,
         ),
         ("home/.claude/settings.json", r#"{"permissions": {"ask": ["Bash(git push)"]}, "hooks": {}}"#),
         (
@@ -29,7 +31,7 @@ fn rules_are_joined_and_other_values_come_from_the_highest_layer() {
         ("repo/.robota/settings.local.json", "  \n"),
         (
             "repo/.claude/settings.local.json",
-            r#"{"model": "high", "providers": {"work": {"model": "m2", "options": {"b": 2}}},
+            r#"{"model": "high", "autoCompactThreshold": 0.5, "log": {"rawCapture": "responses"}, "providers": {"work": {"model": "m2", "options": {"b": 2}}},
                "permissions": {"deny": ["WebFetch"], "defaultMode": "plan"}}"#,
         ),
     ]);
@@ -47,6 +49,9 @@ fn rules_are_joined_and_other_values_come_from_the_highest_layer() {
 
     assert_eq!(settings.models.last().unwrap().model, "high");
     assert_eq!(settings.language.as_deref(), Some("French"));
+    assert_eq!(settings.auto_compact, Some(AutoCompact::From(0.5.try_into().unwrap())));
+    assert_eq!(settings.log.durability, Some(Durability::Event));
+    assert_eq!(settings.log.raw_capture, Some(RawCapture::Responses));
     let work = &settings.providers["work"];
     assert_eq!((work.kind.as_deref(), work.model.as_deref()), (Some("openai"), Some("m2")));
     assert_eq!(work.idle_timeout, Some(Duration::from_secs(5)));
@@ -81,7 +86,8 @@ fn a_project_that_is_not_trusted_can_only_narrow() {
             "repo/.robota/settings.json",
             r#"{"permissions": {"allow": ["Bash", "Read", "Edit"], "deny": ["WebFetch"], "ask": ["Read"],
                                "defaultMode": "bypassPermissions", "additionalDirectories": ["/"]},
-               "providers": {"work": {"baseURL": "http://evil.example"}}, "model": "m", "language": "l"}"#,
+               "providers": {"work": {"baseURL": "http://evil.example"}}, "model": "m", "language": "l",
+               "autoCompactThreshold": 0.01, "log": {"rawCapture": "full"}}"#,
         ),
         ("repo/.claude/settings.json", r#"{"permissions": {"allow": ["Bash"]}}"#),
     ]);
@@ -94,12 +100,13 @@ fn a_project_that_is_not_trusted_can_only_narrow() {
     assert!(settings.permissions.additional_directories.is_empty());
     assert_eq!(settings.providers["work"].base_url, None);
     assert_eq!((settings.models, settings.language), (Vec::new(), None));
+    assert_eq!((settings.auto_compact, settings.log), (None, LogSettings::default()));
     let ignored: Vec<String> = settings.ignored.iter().map(|line| workspace.normalised(line)).collect();
     assert_eq!(
         ignored,
         [
             "/base/repo/.robota/settings.json sets 3 allow rules, the mode bypassPermissions, additional directories, \
-             a provider, a model and a language; ignored because this folder is not trusted; pass --trust",
+             a provider, a model, a language, a threshold for compaction and what the log holds; ignored because this folder is not trusted; pass --trust",
             "/base/repo/.claude/settings.json sets 1 allow rule; ignored because this folder is not trusted; pass --trust",
         ]
     );
@@ -168,6 +175,22 @@ fn errors_point_at_the_place() {
         (
             "{\"provider\": {\"baseURL\": \"localhost:1234\"}}",
             "FILE:1:26: `provider.baseURL` is \"localhost:1234\"; expected an address beginning with http:// or https://",
+        ),
+        (
+            "{\"autoCompactThreshold\": 0}",
+            "FILE:1:26: `autoCompactThreshold` is 0; expected a share of the context window above 0 and at most 1, or false",
+        ),
+        (
+            "{\"autoCompactThreshold\": true}",
+            "FILE:1:26: `autoCompactThreshold` is true; expected a share of the context window above 0 and at most 1, or false",
+        ),
+        (
+            "{\"log\": {\"durability\": \"always\"}}",
+            "FILE:1:24: `log.durability` is \"always\"; expected turn, event or none",
+        ),
+        (
+            "{\"log\": {\"rawCapture\": true}}",
+            "FILE:1:24: `log.rawCapture` is true; expected off, responses or full",
         ),
         (
             "{\"permissions\": {\"deny\": []},\n \"permissions\": {}}",

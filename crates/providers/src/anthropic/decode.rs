@@ -1,14 +1,14 @@
 //! The events of a Messages stream.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use robota_core::{FinishReason, ModelEvent, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::wire::{Decoder, Fault, Progress};
+use crate::wire::{Decoder, Events, Fault, Progress};
 
 /// Reads a Messages stream. Unknown events, blocks and deltas pass without effect.
 #[derive(Default)]
@@ -79,12 +79,7 @@ struct WireUsage {
 }
 
 impl Decoder for MessagesDecoder {
-    fn frame(
-        &mut self,
-        event: Option<&str>,
-        data: &str,
-        out: &mut VecDeque<ModelEvent>,
-    ) -> Result<(), Fault> {
+    fn frame(&mut self, event: Option<&str>, data: &str, out: &mut Events) -> Result<(), Fault> {
         let frame: Frame<'_> = match serde_json::from_str(data) {
             Ok(frame) => frame,
             Err(_) if is_unknown(data) => return Ok(()),
@@ -124,7 +119,7 @@ impl Decoder for MessagesDecoder {
         if self.finished { Progress::Finished } else { Progress::Open }
     }
 
-    fn end(&mut self, out: &mut VecDeque<ModelEvent>) {
+    fn end(&mut self, out: &mut Events) {
         self.finish(out);
     }
 }
@@ -144,7 +139,7 @@ fn is_unknown(data: &str) -> bool {
 }
 
 impl MessagesDecoder {
-    fn message_start(&mut self, message: Option<MessageStart>, out: &mut VecDeque<ModelEvent>) {
+    fn message_start(&mut self, message: Option<MessageStart>, out: &mut Events) {
         let Some(MessageStart { id, model, usage }) = message else { return };
         out.push_back(ModelEvent::Started { response_id: id, model });
         self.count(usage);
@@ -153,7 +148,7 @@ impl MessagesDecoder {
         }
     }
 
-    fn block_start(&mut self, index: u64, start: BlockStart, out: &mut VecDeque<ModelEvent>) {
+    fn block_start(&mut self, index: u64, start: BlockStart, out: &mut Events) {
         let block = match start.r#type.as_str() {
             "thinking" => {
                 push_text(start.thinking, ModelEvent::ThinkingDelta, out);
@@ -186,7 +181,7 @@ impl MessagesDecoder {
         }
     }
 
-    fn block_delta(&mut self, index: u64, delta: Delta, out: &mut VecDeque<ModelEvent>) {
+    fn block_delta(&mut self, index: u64, delta: Delta, out: &mut Events) {
         push_text(delta.text, ModelEvent::TextDelta, out);
         push_text(delta.thinking, ModelEvent::ThinkingDelta, out);
         match self.blocks.get_mut(&index) {
@@ -216,7 +211,7 @@ impl MessagesDecoder {
         keep(&mut self.usage.cache_write_tokens, counts.cache_creation_input_tokens);
     }
 
-    fn finish(&mut self, out: &mut VecDeque<ModelEvent>) {
+    fn finish(&mut self, out: &mut Events) {
         for (_, block) in std::mem::take(&mut self.blocks) {
             end_block(block, out);
         }
@@ -229,11 +224,11 @@ impl MessagesDecoder {
     }
 }
 
-fn push_text(text: Option<String>, event: fn(String) -> ModelEvent, out: &mut VecDeque<ModelEvent>) {
+fn push_text(text: Option<String>, event: fn(String) -> ModelEvent, out: &mut Events) {
     out.extend(text.filter(|text| !text.is_empty()).map(event));
 }
 
-fn end_block(block: Block, out: &mut VecDeque<ModelEvent>) {
+fn end_block(block: Block, out: &mut Events) {
     match block {
         Block::Thinking { signature } => out.push_back(ModelEvent::ThinkingEnd { signature }),
         Block::Call { number, input } => {

@@ -5,13 +5,13 @@ mod decode;
 mod encode;
 
 use reqwest::Url;
-use reqwest::header::HeaderMap;
 use robota_core::{Capabilities, ModelRequest, ProviderError, ProviderInfo};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use crate::HttpProvider;
 use crate::connection::{ConnectionOptions, Headers, Vendor, check_extra_body, present};
+use crate::endpoint::Endpoint;
 use crate::wire::{Decoder, Dialect, Encoded, Wire};
 
 /// The version of the API that this module speaks.
@@ -56,7 +56,7 @@ impl Default for AnthropicOptions {
 /// A provider for the Messages API.
 pub(crate) fn provider(options: AnthropicOptions) -> Result<HttpProvider, ProviderError> {
     let AnthropicOptions { api_key, auth_token, default_max_output_tokens, connection } = options;
-    let base = VENDOR.base_url(connection.base_url.as_deref())?;
+    let base = VENDOR.base_url(&connection)?;
     check_extra_body(&connection.extra_body, &encode::OWN_FIELDS)?;
 
     let mut headers = Headers::new();
@@ -71,22 +71,16 @@ pub(crate) fn provider(options: AnthropicOptions) -> Result<HttpProvider, Provid
     if let Some(token) = auth_token {
         headers.secret("authorization", "Bearer ", token, TOKEN_VARIABLE)?;
     }
-    headers.extra(&connection.headers)?;
-    let (headers, secrets) = headers.finish();
 
     let capabilities = Capabilities { tools: true, images: true, thinking: true };
-    let wire = Messages {
-        info: ProviderInfo::new(blocks::PROVIDER_ID, capabilities),
-        url: endpoint(base),
-        headers,
-        default_max_output_tokens,
-        extra_body: connection.extra_body.clone(),
-    };
-    Ok(HttpProvider::new(Box::new(wire), &VENDOR, &connection, secrets))
+    let info = ProviderInfo::new(blocks::PROVIDER_ID, capabilities);
+    let endpoint = Endpoint::new(info, &VENDOR, messages_url(base), headers, &connection)?;
+    let wire = Messages { default_max_output_tokens, extra_body: connection.extra_body };
+    Ok(HttpProvider::new(endpoint, Box::new(wire)))
 }
 
 /// `{base}/v1/messages`, however much of it the base URL already has.
-fn endpoint(mut base: Url) -> Url {
+fn messages_url(mut base: Url) -> Url {
     let path = base.path().trim_end_matches('/');
     let path = path.strip_suffix("/messages").unwrap_or(path);
     let path = path.strip_suffix("/v1").unwrap_or(path);
@@ -96,26 +90,11 @@ fn endpoint(mut base: Url) -> Url {
 }
 
 struct Messages {
-    info: ProviderInfo,
-    url: Url,
-    headers: HeaderMap,
     default_max_output_tokens: u32,
     extra_body: Map<String, Value>,
 }
 
 impl Wire for Messages {
-    fn info(&self) -> &ProviderInfo {
-        &self.info
-    }
-
-    fn url(&self) -> &Url {
-        &self.url
-    }
-
-    fn headers(&self) -> &HeaderMap {
-        &self.headers
-    }
-
     fn encode(&self, request: &ModelRequest) -> Encoded {
         let body = encode::body(request, self.default_max_output_tokens, &self.extra_body);
         Encoded { body, dialect: Dialect::default() }

@@ -14,6 +14,7 @@ use super::idle::within_idle_time;
 use super::wait::requested_wait;
 use super::{Frames, LazyClient};
 use crate::api_error::ApiError;
+use crate::endpoint::Endpoint;
 use crate::excerpt::excerpt;
 use crate::report::Reporter;
 
@@ -27,7 +28,9 @@ const SLOWEST_UPLOAD: u64 = 32 * 1024;
 pub(crate) struct Exchange {
     pub(crate) client: LazyClient,
     pub(crate) reporter: Arc<Reporter>,
-    pub(crate) idle_timeout: Duration,
+    url: Url,
+    headers: HeaderMap,
+    idle_timeout: Duration,
 }
 
 /// How the service answered.
@@ -36,21 +39,36 @@ pub(crate) enum Answer {
     Stream { frames: Frames, request_id: Option<String> },
     /// It refused, or failed.
     Refused(Refusal),
+    /// It sent something else.
+    Foreign { error: ProviderError, body: Vec<u8> },
 }
 
-/// An answer with an error status.
+/// A report of a failure.
 pub(crate) struct Refusal {
     pub(crate) error: ApiError,
     pub(crate) wait: Option<Duration>,
+    /// The report as it came, at most 64 KiB of it.
+    pub(crate) body: Vec<u8>,
 }
 
 impl Exchange {
-    /// Posts `body` and reads the answer as far as its headers, or to the end when it is a refusal.
+    pub(crate) fn new(endpoint: Endpoint) -> Self {
+        let Endpoint { url, headers, reporter, idle_timeout, connect_timeout, .. } = endpoint;
+        Self {
+            client: LazyClient::new(&url, connect_timeout),
+            reporter: Arc::new(reporter),
+            url,
+            headers,
+            idle_timeout,
+        }
+    }
+
+    /// Posts `body` and reads the answer as far as its headers, or to the end when it is no stream. The
+    /// server may send nothing at all for `idle_timeout`, or else the endpoint's own time.
     pub(crate) async fn post(
         &self,
-        url: &Url,
-        headers: &HeaderMap,
         body: Bytes,
+        idle_timeout: Option<Duration>,
     ) -> Result<Answer, ProviderError> {
         let client = self.client.get().map_err(|cause| {
             let message = format!("the HTTP client cannot be built: {cause}");
@@ -58,43 +76,45 @@ impl Exchange {
         })?;
         let size = body.len();
         let upload = Duration::from_secs(size as u64 / SLOWEST_UPLOAD);
-        let sending = client.post(url.clone()).headers(headers.clone()).body(body).send();
-        let response = timeout(self.idle_timeout.saturating_add(upload), sending)
+        let idle = idle_timeout.unwrap_or(self.idle_timeout);
+        let sending = client.post(self.url.clone()).headers(self.headers.clone()).body(body).send();
+        let response = timeout(idle.saturating_add(upload), sending)
             .await
-            .map_err(|_| self.reporter.idle(self.idle_timeout))?
+            .map_err(|_| self.reporter.idle(idle))?
             .map_err(|error| self.reporter.unreachable(error))?;
 
         let status = response.status().as_u16();
         let request_id = request_id(response.headers());
         tracing::debug!(url = self.reporter.url(), bytes = size, status, request_id, "model request");
         match status {
-            200..300 => self.event_stream(response, request_id).await,
+            200..300 => self.event_stream(response, idle, request_id).await,
             300..400 => {
                 let target = header(response.headers(), &LOCATION).unwrap_or("another address");
                 Err(named(self.reporter.redirected(status, target), request_id.as_ref()))
             }
-            _ => Ok(Answer::Refused(self.refusal(response, request_id).await)),
+            _ => Ok(Answer::Refused(self.refusal(response, idle, request_id).await)),
         }
     }
 
-    async fn refusal(&self, response: Response, request_id: Option<String>) -> Refusal {
+    async fn refusal(&self, response: Response, idle: Duration, request_id: Option<String>) -> Refusal {
         let wait = requested_wait(response.headers());
         let status = response.status().as_u16();
-        let body = beginning(self.bytes(response)).await;
+        let body = beginning(self.bytes(response, idle)).await;
         let mut error = ApiError::from_body(status, &body);
         error.request_id = request_id.or(error.request_id);
-        Refusal { error, wait }
+        Refusal { error, wait, body }
     }
 
     /// The events of a good answer, once it is sure that it is made of events.
     async fn event_stream(
         &self,
         response: Response,
+        idle: Duration,
         request_id: Option<String>,
     ) -> Result<Answer, ProviderError> {
         let status = response.status().as_u16();
         let content_type = header(response.headers(), &CONTENT_TYPE).unwrap_or_default().to_owned();
-        let mut bytes = self.bytes(response);
+        let mut bytes = self.bytes(response, idle);
         if content_type.to_ascii_lowercase().starts_with("text/event-stream") {
             return Ok(Answer::Stream { frames: Frames::new(bytes), request_id });
         }
@@ -109,18 +129,19 @@ impl Exchange {
         // Some gateways report failures with the status of a success.
         if let Some(mut error) = ApiError::from_good_status(&body) {
             error.request_id = request_id.or(error.request_id);
-            return Ok(Answer::Refused(Refusal { error, wait: None }));
+            return Ok(Answer::Refused(Refusal { error, wait: None, body }));
         }
         let beginning = excerpt(&String::from_utf8_lossy(&body));
-        Err(named(self.reporter.not_a_stream(status, &content_type, &beginning), request_id.as_ref()))
+        let error = self.reporter.not_a_stream(status, &content_type, &beginning);
+        Ok(Answer::Foreign { error: named(error, request_id.as_ref()), body })
     }
 
-    fn bytes(&self, response: Response) -> BoxStream<'static, Result<Bytes, ProviderError>> {
-        within_idle_time(response.bytes_stream(), self.idle_timeout, Arc::clone(&self.reporter))
+    fn bytes(&self, response: Response, idle: Duration) -> BoxStream<'static, Result<Bytes, ProviderError>> {
+        within_idle_time(response.bytes_stream(), idle, Arc::clone(&self.reporter))
     }
 }
 
-/// What can be had of the first bytes of a body, for a message.
+/// What can be had of the first bytes of a body.
 async fn beginning(mut bytes: BoxStream<'static, Result<Bytes, ProviderError>>) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(Ok(more)) = bytes.next().await {

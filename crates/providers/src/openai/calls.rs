@@ -1,10 +1,10 @@
 //! Tool calls put together from deltas, however the server numbers them (protocols F4, quirks 1 to 5).
 
-use std::collections::VecDeque;
-
 use robota_core::ModelEvent;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+
+use crate::wire::Events;
 
 /// What one chunk says about one call.
 #[derive(Deserialize)]
@@ -53,11 +53,7 @@ impl Calls {
     /// # Errors
     ///
     /// When the arguments are a malformed JSON string.
-    pub(super) fn take(
-        &mut self,
-        delta: CallDelta<'_>,
-        out: &mut VecDeque<ModelEvent>,
-    ) -> Result<(), serde_json::Error> {
+    pub(super) fn take(&mut self, delta: CallDelta<'_>, out: &mut Events) -> Result<(), serde_json::Error> {
         let id = delta.id.unwrap_or_default();
         let (name, arguments) = match delta.function {
             Some(function) => (function.name.unwrap_or_default(), written(function.arguments)?),
@@ -75,7 +71,7 @@ impl Calls {
     }
 
     /// A whole call, from a server that wrote it as text.
-    pub(super) fn whole(&mut self, name: String, arguments: String, out: &mut VecDeque<ModelEvent>) {
+    pub(super) fn whole(&mut self, name: String, arguments: String, out: &mut Events) {
         let mut call = Call::new(None);
         call.take(String::new(), name, &mut self.started, out);
         call.write(arguments, out);
@@ -83,7 +79,7 @@ impl Calls {
     }
 
     /// Ends all calls.
-    pub(super) fn finish(&mut self, out: &mut VecDeque<ModelEvent>) {
+    pub(super) fn finish(&mut self, out: &mut Events) {
         for mut call in std::mem::take(&mut self.calls) {
             if call.number.is_none() && !call.early.is_empty() {
                 // Arguments for no tool: the model is told that there is none of this name.
@@ -144,7 +140,7 @@ impl Call {
         }
     }
 
-    fn take(&mut self, id: String, name: String, started: &mut usize, out: &mut VecDeque<ModelEvent>) {
+    fn take(&mut self, id: String, name: String, started: &mut usize, out: &mut Events) {
         if self.id.is_empty() {
             self.id = id;
         }
@@ -154,7 +150,7 @@ impl Call {
         }
     }
 
-    fn start(&mut self, started: &mut usize, out: &mut VecDeque<ModelEvent>) {
+    fn start(&mut self, started: &mut usize, out: &mut Events) {
         let index = *started;
         *started += 1;
         self.number = Some(index);
@@ -164,7 +160,7 @@ impl Call {
         }
     }
 
-    fn write(&mut self, arguments: String, out: &mut VecDeque<ModelEvent>) {
+    fn write(&mut self, arguments: String, out: &mut Events) {
         if arguments.is_empty() {
             return;
         }

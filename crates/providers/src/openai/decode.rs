@@ -1,14 +1,12 @@
 //! The chunks of a Chat Completions stream.
 
-use std::collections::VecDeque;
-
 use robota_core::{FinishReason, ModelEvent, Usage};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::calls::{CallDelta, Calls};
 use super::markup::{Markup, Piece};
-use crate::wire::{Decoder, Fault, Progress};
+use crate::wire::{Decoder, Events, Fault, Progress};
 
 /// Reads a Chat Completions stream.
 pub(super) struct ChatDecoder {
@@ -69,12 +67,7 @@ struct PromptDetails {
 }
 
 impl Decoder for ChatDecoder {
-    fn frame(
-        &mut self,
-        event: Option<&str>,
-        data: &str,
-        out: &mut VecDeque<ModelEvent>,
-    ) -> Result<(), Fault> {
+    fn frame(&mut self, event: Option<&str>, data: &str, out: &mut Events) -> Result<(), Fault> {
         if data.trim() == "[DONE]" {
             self.end(out);
             return Ok(());
@@ -106,7 +99,7 @@ impl Decoder for ChatDecoder {
         }
     }
 
-    fn end(&mut self, out: &mut VecDeque<ModelEvent>) {
+    fn end(&mut self, out: &mut Events) {
         if let Some(mut markup) = self.markup.take() {
             let mut pieces = Vec::new();
             markup.finish(&mut pieces);
@@ -135,7 +128,7 @@ impl ChatDecoder {
         }
     }
 
-    fn delta(&mut self, delta: Delta<'_>, out: &mut VecDeque<ModelEvent>) -> Result<(), serde_json::Error> {
+    fn delta(&mut self, delta: Delta<'_>, out: &mut Events) -> Result<(), serde_json::Error> {
         // Where both fields are there, they say the same.
         let thoughts = [delta.reasoning_content, delta.reasoning];
         if let Some(thought) = thoughts.into_iter().flatten().find(|thought| !thought.is_empty()) {
@@ -155,7 +148,7 @@ impl ChatDecoder {
         Ok(())
     }
 
-    fn content(&mut self, content: String, out: &mut VecDeque<ModelEvent>) {
+    fn content(&mut self, content: String, out: &mut Events) {
         match &mut self.markup {
             None => self.say(content, out),
             Some(markup) => {
@@ -166,7 +159,7 @@ impl ChatDecoder {
         }
     }
 
-    fn pieces(&mut self, pieces: Vec<Piece>, out: &mut VecDeque<ModelEvent>) {
+    fn pieces(&mut self, pieces: Vec<Piece>, out: &mut Events) {
         for piece in pieces {
             match piece {
                 Piece::Text(text) => self.say(text, out),
@@ -179,17 +172,17 @@ impl ChatDecoder {
         }
     }
 
-    fn say(&mut self, text: String, out: &mut VecDeque<ModelEvent>) {
+    fn say(&mut self, text: String, out: &mut Events) {
         self.end_thinking(out);
         out.push_back(ModelEvent::TextDelta(text));
     }
 
-    fn think(&mut self, text: String, out: &mut VecDeque<ModelEvent>) {
+    fn think(&mut self, text: String, out: &mut Events) {
         self.thinking = true;
         out.push_back(ModelEvent::ThinkingDelta(text));
     }
 
-    fn end_thinking(&mut self, out: &mut VecDeque<ModelEvent>) {
+    fn end_thinking(&mut self, out: &mut Events) {
         if std::mem::take(&mut self.thinking) {
             out.push_back(ModelEvent::ThinkingEnd { signature: None });
         }

@@ -81,7 +81,9 @@ fn push_tool(out: &mut Vec<u8>, tool: &ToolSpec) {
 }
 
 /// Writes the messages. Between a batch of calls and the last of its results nothing else may stand,
-/// so the images of results wait for the end of the batch.
+/// so the images of results wait for the end of the batch. Several user messages in a row stay as they are;
+/// a conversation that begins with an answer gets a user message before it, which the chat templates of
+/// many servers insist on.
 fn push_messages(out: &mut Vec<u8>, system: &str, messages: &[MessageRef]) {
     let mut list = List { out, empty: true };
     list.out.extend_from_slice(b",\"messages\":[");
@@ -90,12 +92,19 @@ fn push_messages(out: &mut Vec<u8>, system: &str, messages: &[MessageRef]) {
         json::push(&mut first, &json!({"role": "system", "content": system}));
         list.push(&first);
     }
+    let mut begun = false;
     let mut waiting: Vec<u8> = Vec::new();
     for message in messages {
         if !matches!(message.body, Body::Tool { .. }) {
             list.push(&std::mem::take(&mut waiting));
         }
         message.encoded(FORMAT, messages::encode, |bytes| {
+            if !begun && !bytes.is_empty() {
+                begun = true;
+                if matches!(message.body, Body::Assistant { .. }) {
+                    list.push(&messages::beginning_missing());
+                }
+            }
             let Some((now, later)) = split(message, bytes) else { return list.push(bytes) };
             list.push(now);
             if !waiting.is_empty() {

@@ -94,6 +94,13 @@ pub(super) fn encode(message: &Message) -> Vec<u8> {
     out
 }
 
+/// What stands before an answer that would otherwise be the first message.
+pub(super) fn beginning_missing() -> Vec<u8> {
+    let mut out = Vec::new();
+    push_user(&mut out, phrasing::BEGINNING_MISSING, &[]);
+    out
+}
+
 fn push_user(out: &mut Vec<u8>, text: &str, parts: &[Part]) {
     if parts.is_empty() {
         if !phrasing::is_blank(text) {

@@ -10,7 +10,6 @@ mod messages;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use reqwest::Url;
-use reqwest::header::HeaderMap;
 use robota_core::{Capabilities, ModelRequest, ProviderError, ProviderInfo};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
@@ -21,6 +20,7 @@ use dialect::Spoken;
 use crate::HttpProvider;
 use crate::api_error::ApiError;
 use crate::connection::{ConnectionOptions, Headers, Vendor, check_extra_body, present};
+use crate::endpoint::Endpoint;
 use crate::wire::{Decoder, Dialect, Encoded, Wire};
 
 /// The vendor's own endpoint.
@@ -53,7 +53,7 @@ pub struct OpenAiOptions {
 pub(crate) fn provider(options: OpenAiOptions) -> Result<HttpProvider, ProviderError> {
     let OpenAiOptions { api_key, default_max_output_tokens, max_tokens_field, inline_markup, connection } =
         options;
-    let base = VENDOR.base_url(connection.base_url.as_deref())?;
+    let base = VENDOR.base_url(&connection)?;
     check_extra_body(&connection.extra_body, &encode::OWN_FIELDS)?;
 
     let mut headers = Headers::new();
@@ -62,24 +62,22 @@ pub(crate) fn provider(options: OpenAiOptions) -> Result<HttpProvider, ProviderE
         None if VENDOR.owns(&base) => return Err(VENDOR.missing_key()),
         None => {}
     }
-    headers.extra(&connection.headers)?;
-    let (headers, secrets) = headers.finish();
 
+    let inline_markup = inline_markup.unwrap_or(!VENDOR.owns(&base));
     let capabilities = Capabilities { tools: true, images: true, thinking: true };
+    let info = ProviderInfo::new("openai", capabilities);
+    let endpoint = Endpoint::new(info, &VENDOR, completions_url(base), headers, &connection)?;
     let wire = Chat {
-        info: ProviderInfo::new("openai", capabilities),
-        headers,
         default_max_output_tokens,
-        inline_markup: inline_markup.unwrap_or(!VENDOR.owns(&base)),
-        extra_body: connection.extra_body.clone(),
+        inline_markup,
+        extra_body: connection.extra_body,
         dialect: AtomicU8::new(Spoken { stream_options: true, max_tokens_field }.dialect().0),
-        url: endpoint(base),
     };
-    Ok(HttpProvider::new(Box::new(wire), &VENDOR, &connection, secrets))
+    Ok(HttpProvider::new(endpoint, Box::new(wire)))
 }
 
 /// `{base}/chat/completions`, with `/v1` before it when the base URL has no path at all.
-fn endpoint(mut base: Url) -> Url {
+fn completions_url(mut base: Url) -> Url {
     let path = base.path().trim_end_matches('/');
     let path = path.strip_suffix("/chat/completions").unwrap_or(path);
     let path = if path.is_empty() { "/v1" } else { path };
@@ -89,9 +87,6 @@ fn endpoint(mut base: Url) -> Url {
 }
 
 struct Chat {
-    info: ProviderInfo,
-    url: Url,
-    headers: HeaderMap,
     default_max_output_tokens: Option<u32>,
     inline_markup: bool,
     extra_body: Map<String, Value>,
@@ -100,18 +95,6 @@ struct Chat {
 }
 
 impl Wire for Chat {
-    fn info(&self) -> &ProviderInfo {
-        &self.info
-    }
-
-    fn url(&self) -> &Url {
-        &self.url
-    }
-
-    fn headers(&self) -> &HeaderMap {
-        &self.headers
-    }
-
     fn encode(&self, request: &ModelRequest) -> Encoded {
         let dialect = Dialect(self.dialect.load(Ordering::Relaxed));
         let max_tokens = request.max_output_tokens.or(self.default_max_output_tokens);

@@ -168,16 +168,69 @@ async fn each_round_marks_the_prefix_that_the_round_before_has_written_to_the_ca
     assert!(second.starts_with(first.strip_suffix("]}").unwrap()), "{first}\n{second}");
 }
 
+/// Roles and texts of the messages in a body, the system prompt left out.
+fn spoken(body: &Value) -> Vec<(String, Vec<String>)> {
+    let messages = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] != "system");
+    let texts = |content: &Value| match content {
+        Value::Array(blocks) => {
+            blocks.iter().map(|block| block["text"].as_str().unwrap_or("").to_owned()).collect()
+        }
+        text => vec![text.as_str().unwrap_or("").to_owned()],
+    };
+    messages
+        .map(|message| (message["role"].as_str().unwrap().to_owned(), texts(&message["content"])))
+        .collect()
+}
+
+fn says(role: &str, texts: &[&str]) -> (String, Vec<String>) {
+    (role.to_owned(), texts.iter().map(ToString::to_string).collect())
+}
+
 #[tokio::test]
 async fn a_conversation_that_begins_with_an_answer_is_sendable() {
-    let server = server("ok").await;
-    let mut request = request();
-    request.messages.insert(0, Message::assistant("a", Timestamp::default(), "Summary.").into());
-    let body = sent(&provider(ProviderKind::Anthropic, &server), &server, request).await;
-    assert_eq!(
-        body["messages"][0]["content"][0]["text"],
-        "[The beginning of this conversation is not included.]"
-    );
+    let missing = says("user", &["[The beginning of this conversation is not included.]"]);
+    for kind in ProviderKind::ALL {
+        let server = server("ok").await;
+        let mut request = request();
+        let summary = assistant("Summary.", &[], Vec::new());
+        request.messages = vec![user(" "), summary, user("Go on.")];
+        let body = sent(&provider(kind, &server), &server, request).await;
+        let expected = [missing.clone(), says("assistant", &["Summary."]), says("user", &["Go on."])];
+        assert_eq!(spoken(&body), expected, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_user_says_in_several_messages_is_sent_as_each_api_wants_it() {
+    let first = [user("Do it."), user("Quickly."), assistant("Looking.", &[("c", "Read", "{}")], Vec::new())];
+    let then = [result("c", "text", false, Vec::new()), user("Stop."), user("Go on.")];
+    for kind in ProviderKind::ALL {
+        let server = server(Script::from_iter(["ok", "ok"])).await;
+        let provider = provider(kind, &server);
+        let mut request = request();
+        request.messages = first[..2].to_vec();
+        sent(&provider, &server, request.clone()).await;
+        request.messages = [first.as_slice(), &then].concat();
+        // That the second request repeats the first one unchanged is a rule of the server.
+        let body = sent(&provider, &server, request).await;
+        let expected = match kind {
+            // Roles take turns, and results come first.
+            ProviderKind::Anthropic => vec![
+                says("user", &["Do it.", "Quickly."]),
+                says("assistant", &["Looking.", ""]),
+                says("user", &["", "Stop.", "Go on."]),
+            ],
+            _ => vec![
+                says("user", &["Do it."]),
+                says("user", &["Quickly."]),
+                says("assistant", &["Looking."]),
+                says("tool", &["text"]),
+                says("user", &["Stop."]),
+                says("user", &["Go on."]),
+            ],
+        };
+        assert_eq!(spoken(&body), expected, "{kind}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use robota_core::{ModelEvent, ProviderErrorKind as Kind};
 use robota_providers::ProviderKind;
 use robota_testkit::{FakeModelServer, Reply};
 
-use crate::api::{KEY, call, failure, provider, server, spec, text};
+use crate::api::{KEY, call, failure, provider, request, send, server, spec, text};
 
 #[tokio::test]
 async fn each_status_has_its_kind() {
@@ -183,6 +183,28 @@ async fn silence_ends_with_a_timeout_before_and_within_the_answer() {
             assert_eq!(error.kind(), Kind::Timeout, "{kind}");
             assert!(error.to_string().ends_with("sent nothing for 50ms"), "{error}");
         }
+    }
+}
+
+#[tokio::test]
+async fn the_idle_time_of_a_request_goes_before_that_of_the_connection() {
+    for kind in ProviderKind::ALL {
+        for reply in [Reply::new().text("never").hold_at("gate"), Reply::new().text("half").gate("gate")] {
+            let server = server(reply).await;
+            let mut request = request();
+            request.idle_timeout = Some(Duration::from_millis(50));
+            let error = send(&provider(kind, &server), request).await.1.unwrap();
+            assert_eq!(error.kind(), Kind::Timeout, "{kind}");
+            assert!(error.to_string().ends_with("sent nothing for 50ms"), "{error}");
+        }
+        // A longer one goes before a shorter one, too: nothing ends this call but its answer.
+        let server = server(Reply::new().text("late")).await;
+        let mut spec = spec(kind, server.base_url());
+        spec.connection.idle_timeout = Duration::ZERO;
+        let mut request = request();
+        request.idle_timeout = Some(Duration::from_secs(60));
+        let (events, error) = send(&spec.connect().unwrap(), request).await;
+        assert_eq!((text(&events).as_str(), error.is_none()), ("late", true), "{kind}: {error:?}");
     }
 }
 

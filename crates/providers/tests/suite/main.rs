@@ -9,6 +9,8 @@ mod bodies;
 #[cfg(test)]
 mod cancelling;
 #[cfg(test)]
+mod capture;
+#[cfg(test)]
 mod failures;
 #[cfg(test)]
 mod reaching;

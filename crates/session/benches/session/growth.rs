@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures_util::future::BoxFuture;
 use robota_core::SessionId;
 use robota_session::{
-    Durability, Error, FileStore, Listing, OpenLog, Session, SessionHead, SessionStore, Snapshot,
+    Durability, Error, FileStore, Listing, LogSource, OpenLog, Session, SessionHead, SessionStore, Snapshot,
     StoredSession,
 };
 use tokio::runtime::Runtime;
@@ -25,7 +25,9 @@ pub(crate) fn report(runtime: &Runtime) {
     let (logs, snapshots) = runtime.block_on(turns());
     let turn = |number: usize| logs[number] - logs[number - 1];
     let ratio = |a: u64, b: u64| a as f64 / b as f64;
-    show("bytes on disk: log of turn 10", &format!("{} B", turn(10)));
+    for number in [10, 100] {
+        show(&format!("bytes on disk: log of turn {number}"), &format!("{} B", turn(number)));
+    }
     show("bytes on disk: log of turn 1,000", &format!("{} B", turn(TURNS)));
     show("bytes on disk: log of turn 1,000 to turn 10", &format!("{:.3} x", ratio(turn(TURNS), turn(10))));
     for number in [10, 100, 300, TURNS] {
@@ -74,6 +76,10 @@ impl SessionStore for Counting {
 
     fn load<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<StoredSession, Error>> {
         self.store.load(id)
+    }
+
+    fn read_log<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<LogSource>, Error>> {
+        SessionStore::read_log(&self.store, id)
     }
 
     fn save(&self, snapshot: Snapshot) -> BoxFuture<'_, Result<(), Error>> {

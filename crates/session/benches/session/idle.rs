@@ -6,7 +6,7 @@ use tokio::runtime::Runtime;
 
 use crate::scene::{Scene, fill};
 use crate::stopwatch::Stopwatch;
-use crate::{show, wanted};
+use crate::{memory, show, wanted};
 
 const SESSIONS: usize = 1_000;
 
@@ -19,12 +19,12 @@ pub(crate) fn report(runtime: &Runtime) {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     setrlimit(Resource::Nofile, limit).unwrap();
-    let Some(before) = resident_bytes() else {
+    let Some(before) = memory::resident() else {
         return show("1,000 open idle sessions", "not measured: this system has no /proc");
     };
     let scene = Scene::new();
     let sessions = runtime.block_on(open(&scene));
-    let after = resident_bytes().unwrap_or_default();
+    let after = memory::resident().unwrap_or_default();
     let held = after.saturating_sub(before) as f64;
     let figure = format!("{:.1} MB, {:.1} kB each", held / 1e6, held / 1e3 / sessions.len() as f64);
     show("1,000 open idle sessions of 20 messages, 10 kB", &figure);
@@ -39,12 +39,4 @@ async fn open(scene: &Scene) -> Vec<Session> {
         sessions.push(session);
     }
     sessions
-}
-
-/// Memory of this process that is in RAM; `None` where the system does not tell.
-fn resident_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024)
 }

@@ -3,10 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on must stop")]
 
+mod append;
 mod deltas;
 mod growth;
 mod idle;
+mod large_log;
 mod listing;
+mod memory;
 mod resume;
 mod rounds;
 mod scene;
@@ -22,7 +25,9 @@ fn main() {
     // As many threads as the program has.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     // First, because memory that other benches have left would be used again unseen.
+    large_log::report(&runtime);
     idle::report(&runtime);
+    append::bench(&mut criterion, &runtime);
     deltas::bench(&mut criterion, &runtime);
     rounds::bench(&mut criterion, &runtime);
     resume::bench(&mut criterion, &runtime);

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::failure::{LogFailure, closed};
 use super::queue::Queue;
-use super::{Durability, JournalOptions, LogMark, Subscription};
+use super::{Durability, JournalOptions, LogMark, Payload, Subscription};
 
 /// How far the writer task has come.
 struct Progress {
@@ -52,14 +52,24 @@ struct Held {
     acknowledges: bool,
 }
 
+/// A log as the journal finds it.
+pub(super) struct LogEnd {
+    /// Where it ends.
+    pub(super) end: LogMark,
+    /// What people call it.
+    pub(super) location: String,
+    /// Whether its writer keeps large fields apart.
+    pub(super) keeps_payloads: bool,
+}
+
 /// What the writer task does next.
 pub(super) enum Step {
     /// Nothing, until it is woken.
     Wait,
     /// Nothing, until it is woken or joined text is due.
     WaitUntil(Instant),
-    /// Write the lines it was given, and fsync them when `sync`.
-    Write { end: LogMark, sync: bool },
+    /// Keep `payloads`, write the lines it was given, and fsync all of it when `sync`.
+    Write { payloads: Vec<Payload>, end: LogMark, sync: bool },
     /// Give up: an event cannot be logged.
     Fail(io::Error),
     /// End.
@@ -67,18 +77,22 @@ pub(super) enum Step {
 }
 
 impl Bus {
-    /// The bus of a journal that logs to `location` by way of `queue`, or nowhere.
-    pub(super) fn new(options: JournalOptions, log: Option<(LogMark, String)>) -> Self {
+    /// The bus of a journal that goes on at the end of `log`, or has none.
+    pub(super) fn new(options: JournalOptions, log: Option<LogEnd>) -> Self {
         let JournalOptions { session, ambient, last_seq, durability, filter } = options;
         let progress = Progress { written: last_seq, synced: last_seq, failure: None, ended: log.is_none() };
-        let location = log.as_ref().map_or("", |(_, location)| location).into();
-        let began_empty = log.as_ref().is_some_and(|(end, _)| end.offset == 0);
+        let location = log.as_ref().map_or("", |log| &log.location).into();
+        let began_empty = log.as_ref().is_some_and(|log| log.end.offset == 0);
+        let queue = log.map(|LogEnd { end, keeps_payloads, .. }| {
+            let queue = Queue::new(session.clone(), end, filter);
+            if keeps_payloads { queue.with_payloads() } else { queue }
+        });
         let state = State {
             seq: last_seq,
             turn: 0,
             subscribers: Vec::new(),
             held: VecDeque::new(),
-            queue: log.map(|(end, _)| Queue::new(session.clone(), end, filter)),
+            queue,
             failed: false,
             sync_up_to: 0,
             closing: false,
@@ -126,12 +140,13 @@ impl Bus {
 
     pub(super) fn emit(&self, kind: EventKind, acknowledges: bool) {
         let mut state = self.lock();
-        state.seq += 1;
+        state.seq = state.seq.saturating_add(1);
         let event = Event {
             seq: state.seq,
             timestamp: self.ambient.now(),
             session_id: self.session.clone(),
             turn: state.turn,
+            redacted: false,
             kind,
         };
         let stopped = state.failed || state.closing;
@@ -208,17 +223,20 @@ impl Bus {
     pub(super) fn next_step(&self, lines: &mut Vec<u8>) -> Step {
         let synced = self.progress.borrow().synced;
         let mut state = self.lock();
-        let State { queue, sync_up_to, closing, failed, .. } = &mut *state;
+        let State { seq, queue, sync_up_to, closing, failed, .. } = &mut *state;
         let Some(queue) = queue else { return Step::End };
         if *failed {
             return if *closing { Step::End } else { Step::Wait };
         }
         let sync = *sync_up_to > synced;
-        if queue.due().is_some_and(|due| sync || *closing || due <= Instant::now()) {
+        if *closing {
             queue.settle();
+        } else if queue.due().is_some_and(|due| sync || due <= Instant::now()) {
+            queue.settle_words(seq);
         }
         if sync || !queue.is_empty() {
-            return Step::Write { end: queue.take(lines), sync };
+            let payloads = queue.take_payloads();
+            return Step::Write { payloads, end: queue.take(lines), sync };
         }
         if let Some(error) = queue.failure().take() {
             *failed = true;

@@ -24,6 +24,9 @@ pub enum DefectKind {
     MissingMessages,
     /// A change of the history that does not fit what came before it.
     OutOfPlace,
+    /// A part of an event that stands in a payload of its own, which is missing or not what it was. A text
+    /// stands in its place where that is possible, else the event is lost.
+    Payload,
     /// The snapshot cannot be used; the log replaces it.
     Snapshot,
     /// The log ends before the place the snapshot was taken at; the snapshot replaces it.

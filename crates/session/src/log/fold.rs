@@ -1,30 +1,49 @@
 //! From the lines of a log back to the state of a session.
 
+mod changes;
+mod events;
+
 use std::borrow::Cow;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use robota_core::{HistoryMutation, MessageRef, SessionId, Timestamp};
+use robota_core::{HistoryHead, HistoryMutation, SessionId, Timestamp, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::lines::{Line, Lines};
 use super::missing::Missing;
+use super::payload::expand;
 use super::reader::{defect, not_an_event, unreadable};
 use super::sequence::{Seen, Sequence};
-use super::{DefectKind, LogMark};
+use super::{DefectKind, LogMark, PayloadSource};
 use crate::StoredSession;
+
+pub(crate) use events::Taken;
 
 /// Folds the events of a log into the state of its session.
 ///
 /// Every line stands for itself: what cannot be read is skipped and reported, and everything else
-/// counts. Only the lines that change the state are decoded in full.
+/// counts. Only the lines that change the state are decoded in full, and only their payloads are read.
 pub struct LogFold {
     state: StoredSession,
+    payloads: Option<Arc<dyn PayloadSource>>,
     sequence: Sequence,
     missing: Missing,
+    /// Position of the event that is being taken.
+    seq: u64,
+    /// Whether it stands behind events that came after it.
+    late: bool,
+    /// Position of the last event that took messages away.
+    restated_at: u64,
+    /// Whether the last late message was gone already.
+    passed_over: bool,
+    /// How many messages were put before others.
+    inserted: usize,
+    /// Whether the history is not, letter by letter, the one that the heads in the log stand for.
+    altered: bool,
     tail: Tail,
     offset: u64,
     events: u64,
@@ -58,12 +77,26 @@ impl LogFold {
         let LogMark { seq, offset } = state.mark;
         Self {
             state,
+            payloads: None,
             sequence: Sequence::after(seq),
             missing: Missing::default(),
+            seq: 0,
+            late: false,
+            restated_at: 0,
+            passed_over: false,
+            inserted: 0,
+            altered: false,
             tail: Tail::Clean,
             offset,
             events: 0,
         }
+    }
+
+    /// Takes large fields from `payloads`. Without them, events that need such a field are lost.
+    #[must_use]
+    pub fn with_payloads(mut self, payloads: Arc<dyn PayloadSource>) -> Self {
+        self.payloads = Some(payloads);
+        self
     }
 
     /// Reads the log, or the rest of it.
@@ -95,7 +128,7 @@ impl LogFold {
     #[must_use]
     pub fn finish(mut self) -> StoredSession {
         self.state.mark = LogMark { seq: self.sequence.last(), offset: self.offset };
-        self.state.has_gaps |= !self.missing.is_empty();
+        self.state.has_gaps |= self.missing.shifts();
         self.state
     }
 
@@ -109,7 +142,7 @@ impl LogFold {
             return;
         }
         let outcome = serde_json::from_slice::<Envelope<'_>>(line.text).and_then(|envelope| {
-            self.admit(line, &envelope).map_or(Ok(()), |()| self.apply(line, &envelope))
+            self.admit(line, &envelope).map_or(Ok(()), |()| self.apply_whole(line, &envelope))
         });
         if let Err(error) = outcome {
             if !line.ended {
@@ -126,11 +159,22 @@ impl LogFold {
             self.state.defects.push(defect(line, DefectKind::Foreign, detail));
             return None;
         }
-        if self.sequence.see(envelope.seq) == Seen::Before {
-            let detail = format!("event {} a second time", envelope.seq);
-            self.state.defects.push(defect(line, DefectKind::Duplicate, detail));
-            return None;
+        (self.seq, self.late) = (envelope.seq, envelope.seq < self.sequence.last());
+        match self.sequence.see(envelope.seq) {
+            Seen::New => {}
+            Seen::Before => {
+                let detail = format!("event {} a second time", envelope.seq);
+                self.state.defects.push(defect(line, DefectKind::Duplicate, detail));
+                return None;
+            }
+            Seen::Impossible => {
+                // The number is damaged; what the line says is not.
+                let detail = format!("an event with the impossible number {}", envelope.seq);
+                self.state.defects.push(defect(line, DefectKind::OutOfPlace, detail));
+                (self.seq, self.late) = (self.sequence.last(), true);
+            }
         }
+        self.passed_over &= self.late;
         if line.zeros > 0 {
             let detail = format!("{} zero bytes around an event", line.zeros);
             self.state.defects.push(defect(line, DefectKind::ZeroBlock, detail));
@@ -142,6 +186,27 @@ impl LogFold {
         self.state.updated_at = envelope.timestamp.max(self.state.updated_at);
         self.state.turn = self.state.turn.max(envelope.turn);
         Some(())
+    }
+
+    /// Applies an event after putting the payloads in their place that the state needs.
+    fn apply_whole(&mut self, line: &Line<'_>, envelope: &Envelope<'_>) -> serde_json::Result<()> {
+        let Some(payloads) = self.payloads.clone().filter(|_| envelope.tells_state()) else {
+            return self.apply(line, envelope);
+        };
+        let StoredSession { id, defects, .. } = &mut self.state;
+        let mut lost = false;
+        let expanded = expand(line.text, id, &*payloads, |error| {
+            defects.push(defect(line, DefectKind::Payload, error.to_string()));
+            lost = true;
+        });
+        self.altered |= lost;
+        let Some(text) = expanded else { return self.apply(line, envelope) };
+        let line = Line { text: &text, ..*line };
+        match serde_json::from_slice(&text).and_then(|envelope| self.apply(&line, &envelope)) {
+            // What is wrong has been said; the history misses the line where the next one builds on it.
+            Err(_) if lost => Ok(()),
+            outcome => outcome,
+        }
     }
 
     fn apply(&mut self, line: &Line<'_>, envelope: &Envelope<'_>) -> serde_json::Result<()> {
@@ -158,19 +223,28 @@ impl LogFold {
                 let resume: Resume = serde_json::from_slice(line.text)?;
                 self.state.system_prompt = resume.system_prompt.or(self.state.system_prompt.take());
                 self.state.tool_schemas = resume.tool_schemas.or(self.state.tool_schemas.take());
+                self.rebase(line);
             }
             "session_name" => self.state.name = serde_json::from_slice::<Name>(line.text)?.name,
             "tool_execution_request" => {
                 self.state.started_calls.insert(serde_json::from_slice::<Started>(line.text)?.tool_call_id);
             }
-            "pre_run" | "provider_request" | "interrupted" | "complete" => {
+            "pre_run" | "provider_request" | "assistant" | "interrupted" | "complete" => {
                 // One without a reference is of another format, and promises nothing.
                 if let Ok(refers) = serde_json::from_slice::<Refers>(line.text) {
                     self.expect(line, refers.history.length);
                 }
+                self.rebase(line);
+            }
+            "provider_response_normalized" | "compact_summary" => {
+                // What one of another format has used, nobody knows.
+                if let Ok(used) = serde_json::from_slice::<Used>(line.text) {
+                    self.state.usage += used.usage;
+                }
             }
             "history_mutation" => {
                 let mutation = decode_mutation(line.text, envelope)?;
+                self.altered |= envelope.redacted;
                 self.change_history(line, mutation);
             }
             _ => {}
@@ -178,56 +252,14 @@ impl LogFold {
         Ok(())
     }
 
-    fn change_history(&mut self, line: &Line<'_>, mutation: HistoryMutation) {
-        match mutation {
-            HistoryMutation::AppendMessage { index, message } => self.append(line, index, message),
-            HistoryMutation::Truncate { length } => {
-                let length = self.missing.truncate(length);
-                self.replay(line, &HistoryMutation::Truncate { length });
-            }
-            mutation => {
-                if matches!(mutation, HistoryMutation::Replace { .. } | HistoryMutation::Clear) {
-                    self.missing.clear();
-                    self.state.has_gaps = false;
-                }
-                self.replay(line, &mutation);
-            }
-        }
-    }
-
-    /// Appends a message. Where lines before it are lost, it moves up, and the gap is reported once.
-    fn append(&mut self, line: &Line<'_>, index: usize, message: MessageRef) {
-        let expected = self.state.history.messages().len() + self.missing.count();
-        if index < expected {
-            let detail = format!("a message for position {index}, where {expected} comes next");
-            self.state.defects.push(defect(line, DefectKind::OutOfPlace, detail));
+    /// Where secrets were taken out of the history or pieces of it are lost, it is known by the head that
+    /// it had before: what later lines build on.
+    fn rebase(&mut self, line: &Line<'_>) {
+        if !self.altered {
             return;
         }
-        self.expect(line, index);
-        if let Some(call) = message.answers() {
-            self.state.started_calls.remove(call);
-        }
-        let index = self.state.history.messages().len();
-        self.replay(line, &HistoryMutation::AppendMessage { index, message });
-    }
-
-    /// The log says that `length` messages come before this line. Those that no line held are missing.
-    fn expect(&mut self, line: &Line<'_>, length: usize) {
-        let expected = self.state.history.messages().len() + self.missing.count();
-        if length <= expected {
-            return;
-        }
-        let detail = match length - expected {
-            1 => format!("message {expected} is missing before this line"),
-            _ => format!("messages {expected} to {} are missing before this line", length - 1),
-        };
-        self.state.defects.push(defect(line, DefectKind::MissingMessages, detail));
-        self.missing.note(expected..length);
-    }
-
-    fn replay(&mut self, line: &Line<'_>, mutation: &HistoryMutation) {
-        if let Err(error) = self.state.history.apply(mutation) {
-            self.state.defects.push(defect(line, DefectKind::OutOfPlace, error.to_string()));
+        if let Ok(refers) = serde_json::from_slice::<RefersTo>(line.text) {
+            self.state.history.rebase(refers.history.head);
         }
     }
 }
@@ -255,6 +287,8 @@ struct Envelope<'a> {
     session_id: Cow<'a, str>,
     #[serde(default)]
     turn: u32,
+    #[serde(default)]
+    redacted: bool,
     #[serde(borrow)]
     event: Cow<'a, str>,
     #[serde(borrow)]
@@ -263,6 +297,13 @@ struct Envelope<'a> {
     index: Option<&'a RawValue>,
     #[serde(borrow)]
     message: Option<&'a RawValue>,
+}
+
+impl Envelope<'_> {
+    /// Whether the state holds what stands in large fields of such an event.
+    fn tells_state(&self) -> bool {
+        matches!(self.event.as_ref(), "session_init" | "session_resume" | "session_name" | "history_mutation")
+    }
 }
 
 #[derive(Deserialize)]
@@ -288,6 +329,11 @@ struct Resume {
 }
 
 #[derive(Deserialize)]
+struct Used {
+    usage: Usage,
+}
+
+#[derive(Deserialize)]
 struct Refers {
     history: Length,
 }
@@ -295,6 +341,16 @@ struct Refers {
 #[derive(Deserialize)]
 struct Length {
     length: usize,
+}
+
+#[derive(Deserialize)]
+struct RefersTo {
+    history: Head,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    head: HistoryHead,
 }
 
 #[derive(Deserialize)]

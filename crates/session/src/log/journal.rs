@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use robota_core::{Ambient, Error, EventKind, EventSink, SessionId};
 
-use super::bus::Bus;
+use super::bus::{Bus, LogEnd};
 use super::{Durability, LineFilter, LogMark, OpenLog, Subscription, task};
 
 /// Takes every event of one session, gives it its place, and hands it to the log and to all
@@ -19,6 +19,10 @@ use super::{Durability, LineFilter, LogMark, OpenLog, Subscription, task};
 /// In the log, consecutive text deltas are one line, written 50 ms after the first of them at the
 /// latest, and tool progress does not appear. Numbers (`seq`) belong to the stream, so the log skips
 /// those of joined and left-out events; a line of joined deltas has the number of the last one.
+/// With a [filter](JournalOptions::filter), the last word of a text, 512 bytes of it at most, waits for more
+/// text or another event, so that the filter sees secrets whole that come in pieces; it may take a number of
+/// its own, which the stream then skips. [`flush`](Journal::flush) writes that word too.
+/// Fields larger than 32 KiB stand in payloads of their own where the log keeps such, equal ones once.
 ///
 /// The first failed write or fsync is final: from then on nothing is logged, and
 /// [`written`](EventSink::written), [`flush`](Journal::flush) and [`acknowledge`](Journal::acknowledge)
@@ -67,7 +71,9 @@ impl Journal {
         let (writer, log) = match log {
             None => (None, None),
             Some(OpenLog { writer, offset, location }) => {
-                (Some(writer), Some((LogMark { seq: options.last_seq, offset }, location)))
+                let end = LogMark { seq: options.last_seq, offset };
+                let keeps_payloads = writer.keeps_payloads();
+                (Some(writer), Some(LogEnd { end, location, keeps_payloads }))
             }
         };
         let bus = Arc::new(Bus::new(options, log));
@@ -187,7 +193,7 @@ mod tests {
     }
 
     fn user() -> EventKind {
-        EventKind::User { content: "hi".into() }
+        EventKind::User { content: "hi".into(), steering: false }
     }
 
     #[test]
@@ -229,5 +235,50 @@ mod tests {
         journal.close().await;
         assert!(journal.written().await.is_err());
         assert!(journal.acknowledge(user()).await.is_err());
+    }
+
+    /// Keeps the log where the test can see it.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<std::sync::Mutex<String>>);
+
+    impl LogWriter for Kept {
+        fn append<'a>(&'a mut self, lines: &'a [u8]) -> BoxFuture<'a, io::Result<()>> {
+            self.0.lock().unwrap().push_str(str::from_utf8(lines).unwrap());
+            Box::pin(async { Ok(()) })
+        }
+
+        fn sync(&mut self) -> BoxFuture<'_, io::Result<()>> {
+            Box::pin(async { Ok(()) })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_secret_that_comes_in_pieces_is_never_logged_and_the_words_before_it_are_at_once() {
+        let kept = Kept::default();
+        let mut options = JournalOptions::new("s".parse().unwrap());
+        options.filter = Some(crate::redacting_filter(robota_core::Redactor::new(["sk-ant-12345678"])));
+        let journal = Journal::start(options, Some(OpenLog::new(Box::new(kept.clone()), 0, "memory")));
+        let mut said = String::new();
+        for delta in ["The key: sk-", "ant-1234", "5678", ", and", " no"] {
+            journal.emit(EventKind::TextDelta { delta: delta.into() });
+            // The clock goes on when the writer has nothing left to do.
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            said.push_str(delta);
+            let words = said.rsplit_once(' ').unwrap().0.replace("sk-ant-12345678", "[REDACTED]") + " ";
+            assert_eq!(deltas(&kept), words);
+        }
+        journal.close().await;
+        assert_eq!(deltas(&kept), "The key: [REDACTED], and no");
+    }
+
+    fn deltas(log: &Kept) -> String {
+        let log = log.0.lock().unwrap();
+        let events = log.lines().map(|line| serde_json::from_str(line).unwrap());
+        events
+            .map(|event: robota_core::Event| match event.kind {
+                EventKind::TextDelta { delta } => delta,
+                kind => panic!("{kind:?}"),
+            })
+            .collect()
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 /// Longer lines are skipped unread: no event is that long, and memory stays bounded.
 const MAX_LINE: u64 = 64 * 1024 * 1024;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const READ_BUFFER: usize = 256 * 1024;
 
 /// The lines of a log, one at a time.
@@ -60,17 +61,41 @@ impl<R: Read> Lines<R> {
         let mut ended = self.buffer.last() == Some(&b'\n');
         let oversized = !ended && length == MAX_LINE;
         if oversized {
-            length += self.reader.skip_until(b'\n')? as u64;
             self.buffer = Vec::new();
-            ended = true;
+            let skipped;
+            (skipped, ended) = skip_line(&mut self.reader)?;
+            length += skipped;
         }
         self.number = self.number.map(|number| number + 1);
         let place = Place { line: self.number, offset: self.offset, length };
         self.offset += length;
         let whole = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
+        // An editor may have put it there.
+        let whole =
+            if place.offset == 0 { whole.strip_prefix(BYTE_ORDER_MARK).unwrap_or(whole) } else { whole };
         let text = trim_zeros(whole);
         let zeros = whole.len() - text.len();
         Ok(Some(Line { place, text: text.trim_ascii(), zeros, ended, oversized }))
+    }
+}
+
+/// Reads to the end of a line and keeps nothing of it: how many bytes that were, and whether it ends with a
+/// line break.
+fn skip_line(reader: &mut impl BufRead) -> io::Result<(u64, bool)> {
+    let mut skipped = 0;
+    loop {
+        let piece = match reader.fill_buf() {
+            Ok(piece) => piece,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let line_break = piece.iter().position(|byte| *byte == b'\n');
+        let (length, ended) = (line_break.map_or(piece.len(), |at| at + 1), line_break.is_some());
+        reader.consume(length);
+        skipped += length as u64;
+        if ended || length == 0 {
+            return Ok((skipped, ended));
+        }
     }
 }
 
@@ -106,8 +131,18 @@ mod tests {
         let endless = io::repeat(b'x').take(MAX_LINE + 10).chain(&b"\nok\n"[..]);
         let mut lines = Lines::new(endless, 5);
         let line = lines.next().unwrap().unwrap();
-        assert!(line.oversized && line.text.is_empty());
+        assert!(line.oversized && line.ended && line.text.is_empty());
         assert_eq!(line.place, Place { line: None, offset: 5, length: MAX_LINE + 11 });
         assert_eq!(lines.next().unwrap().unwrap().text, b"ok");
+    }
+
+    #[test]
+    fn a_last_line_that_is_too_long_is_not_taken_for_an_ended_one() {
+        for rest in [0, 10] {
+            let mut lines = Lines::new(io::repeat(b'x').take(MAX_LINE + rest), 0);
+            let line = lines.next().unwrap().unwrap();
+            assert_eq!((line.oversized, line.ended, line.place.length), (true, false, MAX_LINE + rest));
+            assert_eq!(lines.next().unwrap(), None);
+        }
     }
 }

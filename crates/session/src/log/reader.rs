@@ -1,15 +1,27 @@
 //! The events of a log, for whoever wants to see them all.
 
+use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::sync::Arc;
 
-use robota_core::Event;
+use robota_core::{Event, SessionId};
+use serde::de::IgnoredAny;
 
 use super::lines::{Line, Lines};
-use super::{Defect, DefectKind};
+use super::payload::{expand, has_references};
+use super::{Defect, DefectKind, PayloadSource};
 
 /// Reads a log event by event, and says what it had to skip. Needs no lock.
+///
+/// Without [payloads](LogReader::with_payloads), large fields come as the references that stand for them in
+/// the log; an event that cannot have one there is of kind `Unknown`.
 pub struct LogReader<R> {
     lines: Lines<R>,
+    payloads: Option<(SessionId, Arc<dyn PayloadSource>)>,
+    /// Pieces of the line read last.
+    waiting: VecDeque<LogItem>,
+    /// The number of that line.
+    line: Option<u64>,
 }
 
 /// A piece of a log.
@@ -26,7 +38,21 @@ impl<R: Read> LogReader<R> {
     /// The log in `reader`.
     #[must_use]
     pub fn new(reader: R) -> Self {
-        Self { lines: Lines::new(reader, 0) }
+        Self { lines: Lines::new(reader, 0), payloads: None, waiting: VecDeque::new(), line: None }
+    }
+
+    /// The same log, of `session`, with the payloads of `source` in their place. Of one that is missing, or
+    /// not what it was, a text says so in its place; the defect comes before the event.
+    #[must_use]
+    pub fn with_payloads(mut self, session: SessionId, source: Arc<dyn PayloadSource>) -> Self {
+        self.payloads = Some((session, source));
+        self
+    }
+
+    /// The line that the last item came from, counted from 1; `None` before the first.
+    #[must_use]
+    pub fn line(&self) -> Option<u64> {
+        self.line
     }
 }
 
@@ -35,25 +61,39 @@ impl<R: Read> Iterator for LogReader<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
+            if let Some(item) = self.waiting.pop_front() {
+                return Some(Ok(item));
+            }
             let line = match self.lines.next() {
                 Ok(line) => line?,
                 Err(error) => return Some(Err(error)),
             };
-            if let Some(item) = item(&line) {
-                return Some(Ok(item));
-            }
+            self.line = line.place.line;
+            take(&line, self.payloads.as_ref(), &mut self.waiting);
         }
     }
 }
 
-fn item(line: &Line<'_>) -> Option<LogItem> {
+fn take(
+    line: &Line<'_>,
+    payloads: Option<&(SessionId, Arc<dyn PayloadSource>)>,
+    items: &mut VecDeque<LogItem>,
+) {
     if line.text.is_empty() {
-        return unreadable(line).map(LogItem::Defect);
+        items.extend(unreadable(line).map(LogItem::Defect));
+        return;
     }
-    Some(match serde_json::from_slice(line.text) {
-        Ok(event) => LogItem::Event(Box::new(event)),
-        Err(error) => LogItem::Defect(not_an_event(line, &error)),
-    })
+    let expanded = payloads.and_then(|(session, source)| {
+        expand(line.text, session, &**source, |error| {
+            items.push_back(LogItem::Defect(defect(line, DefectKind::Payload, error.to_string())));
+        })
+    });
+    match serde_json::from_slice(expanded.as_deref().unwrap_or(line.text)) {
+        Ok(event) => items.push_back(LogItem::Event(Box::new(event))),
+        // What is wrong with its payloads has been said.
+        Err(_) if !items.is_empty() => {}
+        Err(error) => items.push_back(LogItem::Defect(not_an_event(line, &error))),
+    }
 }
 
 /// What is wrong with a line without text; `None` for an empty one.
@@ -70,7 +110,10 @@ pub(super) fn unreadable(line: &Line<'_>) -> Option<Defect> {
 
 /// What is wrong with a line whose text does not decode.
 pub(super) fn not_an_event(line: &Line<'_>, error: &serde_json::Error) -> Defect {
-    if line.ended {
+    let is_json = || serde_json::from_slice::<IgnoredAny>(line.text).is_ok();
+    if line.ended && has_references(line.text) && is_json() {
+        defect(line, DefectKind::Payload, format!("not an event without its payloads: {error}"))
+    } else if line.ended {
         defect(line, DefectKind::Garbage, format!("not an event: {error}"))
     } else {
         defect(line, DefectKind::TornTail, "the last line is cut".to_owned())

@@ -25,8 +25,11 @@ async fn write_until_closed(mut guard: TaskGuard) {
             Step::WaitUntil(due) => {
                 let _ = tokio::time::timeout_at(due, guard.bus.wake.notified()).await;
             }
-            Step::Write { end, sync } => {
+            Step::Write { payloads, end, sync } => {
                 let outcome = async {
+                    if !payloads.is_empty() {
+                        writer.put_payloads(payloads).await?;
+                    }
                     if !lines.is_empty() {
                         writer.append(&lines).await?;
                     }

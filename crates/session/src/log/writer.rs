@@ -5,6 +5,8 @@ use std::io;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
+use super::Payload;
+
 /// Appends lines to the log of one session. Whoever holds it is the one writer of the session.
 ///
 /// Dropping it gives the session free for the next writer.
@@ -16,7 +18,23 @@ pub trait LogWriter: Send {
     /// When not all lines could be taken. The journal does not call it again after that.
     fn append<'a>(&'a mut self, lines: &'a [u8]) -> BoxFuture<'a, io::Result<()>>;
 
-    /// Makes everything appended so far survive the death of the machine.
+    /// Whether large fields of lines can be kept apart, as payloads. Where not, they stand in the lines.
+    fn keeps_payloads(&self) -> bool {
+        false
+    }
+
+    /// Keeps payloads that the lines appended next refer to, each whole or not at all. When it returns,
+    /// they survive the death of this process. One that is there already need not be written again.
+    ///
+    /// # Errors
+    ///
+    /// When not all could be taken. The journal does not call it again after that.
+    fn put_payloads(&mut self, _payloads: Vec<Payload>) -> BoxFuture<'_, io::Result<()>> {
+        Box::pin(async { Err(io::ErrorKind::Unsupported.into()) })
+    }
+
+    /// Makes everything put and appended so far survive the death of the machine: payloads before the
+    /// lines that refer to them.
     ///
     /// # Errors
     ///
@@ -64,8 +82,8 @@ pub enum Durability {
     /// Once per turn, before it is acknowledged. A power cut loses at most the turn that runs.
     #[default]
     Turn,
-    /// Also before every batch of tool calls. A power cut loses at most what happened since the last
-    /// tool call began, and never the fact that it began.
+    /// Also before every model call and every tool call. A power cut loses at most what happened since the last
+    /// of them began, and never the fact that a tool call began.
     Event,
     /// Never by itself, only when [`Session::flush`](crate::Session::flush) asks. A power cut may lose
     /// the turns of the last half minute or so, acknowledged ones too.

@@ -5,10 +5,13 @@ use std::collections::BTreeSet;
 use robota_core::{Ambient, Body, History, HistoryMutation, Message, ToolCall};
 use serde_json::Value;
 
+/// Why tool calls have no result when a session is opened or copied.
+pub(crate) const PROCESS_STOPPED: &str = "the process stopped";
+
 /// Answers the calls at the end of `history` that have no result, and returns the mutations.
 ///
 /// `started` are the ids of the calls that began; `cause` says what cut them off.
-pub(super) fn answer(
+pub(crate) fn answer(
     history: &mut History,
     started: &BTreeSet<String>,
     cause: &str,

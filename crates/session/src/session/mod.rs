@@ -1,25 +1,29 @@
 //! The session: one conversation with its log, its permissions and its one run at a time.
 
-mod half_done;
+mod compact;
+pub(crate) mod half_done;
+mod hooks;
 mod open;
 mod options;
+mod reminder;
+mod rewind;
 mod run;
 mod shutdown;
 mod sink;
 mod snapshot;
+mod turn_host;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use robota_core::{
     Agent, Ambient, ContextState, EntryData, EventKind, EventSink, History, HistoryEntry, HistoryMutation,
-    Message, MessageRef, PermissionMode, SessionId, Timestamp,
+    HookRunner, Message, MessageRef, PermissionMode, SessionId, Timestamp, TurnAbortReason,
 };
 use serde_json::{Map, Value};
-use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
 pub use options::{Prompt, SessionOptions};
 pub use run::TurnOutcome;
@@ -27,7 +31,10 @@ pub use sink::Denial;
 
 use self::sink::SessionSink;
 use crate::permission::PermissionEnforcer;
-use crate::{Defects, Error, Journal, LineFilter, SessionStore, Subscription, session_name};
+use crate::{
+    AutoCompactThreshold, Conversation, ConversationExport, Defects, Error, Journal, LineFilter,
+    RecordedError, ReturnedInput, ReviewDecision, SessionStore, Subscription, TokenInfo, session_name,
+};
 
 /// A conversation with a model: `Session` of seed `000`.
 ///
@@ -41,19 +48,23 @@ use crate::{Defects, Error, Journal, LineFilter, SessionStore, Subscription, ses
 pub struct Session {
     id: SessionId,
     agent: Agent,
-    history: Mutex<History>,
+    /// The state: history, turn, approvals, tokens, errors, open questions and waiting input.
+    conversation: Arc<Conversation>,
     journal: Arc<Journal>,
     sink: Arc<SessionSink>,
     gate: PermissionEnforcer,
     store: Arc<dyn SessionStore>,
     facts: Facts,
     name: Mutex<Option<String>>,
-    activity: watch::Sender<Activity>,
-    turn: AtomicU32,
+    threshold: Mutex<Option<AutoCompactThreshold>>,
+    /// What hooks have added for the next prompt.
+    waiting_context: Mutex<Vec<String>>,
+    /// Input of a turn whose future was dropped.
+    unsent: Mutex<Vec<String>>,
     completed_turns: AtomicUsize,
     /// Where in the log the last snapshot was taken; [`snapshot::NEVER`] to have one taken soon.
     snapshot_offset: AtomicU64,
-    shutdown: tokio::sync::Mutex<bool>,
+    shutdown: tokio::sync::Mutex<shutdown::Stage>,
     defects: Defects,
 }
 
@@ -66,13 +77,10 @@ struct Facts {
     extra: Map<String, Value>,
     persistent: bool,
     line_filter: Option<LineFilter>,
-}
-
-/// Whether a turn runs, and whether another may begin.
-#[derive(Default)]
-struct Activity {
-    run: Option<CancellationToken>,
-    closed: bool,
+    log_location: Option<String>,
+    hooks: Option<Arc<dyn HookRunner>>,
+    compact_instructions: Option<String>,
+    context_note: Option<String>,
 }
 
 /// Who speaks in a message that is put into the history by hand.
@@ -92,6 +100,12 @@ impl Session {
     #[must_use]
     pub fn session_id(&self) -> &SessionId {
         &self.id
+    }
+
+    /// The id of the conversation, `conv_{uuid}` (seed `003`).
+    #[must_use]
+    pub fn conversation_id(&self) -> &str {
+        self.conversation.conversation_id()
     }
 
     /// The folder the session was made in.
@@ -138,12 +152,12 @@ impl Session {
     /// The rules approved with "allow for this session", in alphabetical order.
     #[must_use]
     pub fn session_allowed(&self) -> Vec<String> {
-        self.gate.approved()
+        self.conversation.approved_commands()
     }
 
     /// Takes all approvals for this session back.
     pub fn clear_session_allowed(&self) {
-        self.gate.clear_approved();
+        self.conversation.clear_approved_commands();
     }
 
     /// How many turns this value has completed, however they ended; turns before a resume not counted.
@@ -183,17 +197,78 @@ impl Session {
         self.journal.subscribe()
     }
 
-    /// True while a turn runs.
+    /// True while a turn runs, or a compaction.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        self.activity.borrow().run.is_some()
+        self.conversation.is_active_turn()
     }
 
     /// Aborts the turn that runs; what the model has said so far is kept. Without one, does nothing.
     pub fn abort(&self) {
-        if let Some(cancel) = &self.activity.borrow().run {
-            cancel.cancel();
-        }
+        self.conversation.request_interrupt();
+    }
+
+    /// The same for another reason than the user's wish; the `interrupted` event tells it.
+    pub fn abort_because(&self, reason: TurnAbortReason) {
+        self.conversation.interrupt_because(reason);
+    }
+
+    /// Hands the model something more while a turn runs: it sees it with its next call. When the turn ends
+    /// before that, [`TurnOutcome::unsent_input`] gives it back.
+    ///
+    /// # Errors
+    ///
+    /// The text itself, when no turn runs that could take it.
+    pub fn inject_input(&self, text: impl Into<String>) -> Result<(), ReturnedInput> {
+        self.conversation.inject_input(text)
+    }
+
+    /// Ids of the tool calls that wait for a decision, in alphabetical order.
+    #[must_use]
+    pub fn pending_approvals(&self) -> Vec<String> {
+        self.conversation.pending_approvals()
+    }
+
+    /// Decides about a tool call that waits for it, in place of the permission handler; false when none with
+    /// this id does.
+    pub fn notify_approval(&self, tool_call_id: &str, decision: ReviewDecision) -> bool {
+        self.conversation.notify_approval(tool_call_id, decision)
+    }
+
+    /// The tokens of all model calls since the session was opened; `None` before the first.
+    #[must_use]
+    pub fn token_info(&self) -> Option<TokenInfo> {
+        self.conversation.token_info()
+    }
+
+    /// How often which tool was called since the session was opened.
+    #[must_use]
+    pub fn tool_usage(&self) -> BTreeMap<String, u64> {
+        self.conversation.tool_usage()
+    }
+
+    /// The last errors of turns, oldest first.
+    #[must_use]
+    pub fn errors(&self) -> Vec<RecordedError> {
+        self.conversation.errors()
+    }
+
+    /// The conversation as seed `003` exports it.
+    #[must_use]
+    pub fn export_conversation(&self) -> ConversationExport {
+        self.conversation.export()
+    }
+
+    /// From which share of the window on the session compacts its history by itself; `None` for never.
+    #[must_use]
+    pub fn auto_compact_threshold(&self) -> Option<AutoCompactThreshold> {
+        *lock(&self.threshold)
+    }
+
+    /// Changes from which share of the window on the session compacts its history by itself; counts from
+    /// the next model call on.
+    pub fn set_auto_compact_threshold(&self, threshold: Option<AutoCompactThreshold>) {
+        *lock(&self.threshold) = threshold;
     }
 
     /// Empties the history; the log keeps what was.
@@ -214,11 +289,7 @@ impl Session {
     /// As [`clear_history`](Session::clear_history).
     pub fn add_history_entry(&self, entry: HistoryEntry) -> Result<(), Error> {
         if matches!(entry.data, EntryData::Event(_)) {
-            if self.activity.borrow().closed {
-                return Err(Error::closed());
-            }
-            self.mutate(|history| history.append_entry(entry));
-            return Ok(());
+            return self.conversation.change_history(|history| history.append_entry(entry));
         }
         self.change("a message cannot be added", |history| history.append_entry(entry))
     }
@@ -245,35 +316,39 @@ impl Session {
     ///
     /// [`Storage`](crate::ErrorKind::Storage), [`Closed`](crate::ErrorKind::Closed).
     pub async fn flush(&self) -> Result<(), Error> {
-        if self.activity.borrow().closed {
-            return Err(Error::closed());
-        }
+        self.conversation.check_not_closed()?;
         Ok(self.journal.flush().await?)
     }
 
     /// Changes the history of an idle session.
     fn change(&self, what: &str, f: impl FnOnce(&mut History) -> HistoryMutation) -> Result<(), Error> {
-        // Under this lock no turn can begin.
-        let mut outcome = Ok(());
-        self.activity.send_if_modified(|activity| {
-            outcome = match activity {
-                Activity { closed: true, .. } => Err(Error::closed()),
-                Activity { run: Some(_), .. } => Err(Error::busy(what)),
-                _ => {
-                    self.mutate(f);
-                    Ok(())
-                }
-            };
-            false
-        });
-        outcome
+        self.change_if(what, |history| Some(f(history)))
+    }
+
+    /// The same, where there may be nothing to change.
+    fn change_if(
+        &self,
+        what: &str,
+        f: impl FnOnce(&mut History) -> Option<HistoryMutation>,
+    ) -> Result<(), Error> {
+        // While this runs no turn can begin.
+        self.conversation.while_idle(what, || {
+            self.journal.check()?;
+            self.mutate_if(f);
+            Ok(())
+        })?
     }
 
     fn mutate(&self, f: impl FnOnce(&mut History) -> HistoryMutation) {
+        self.mutate_if(|history| Some(f(history)));
+    }
+
+    fn mutate_if(&self, f: impl FnOnce(&mut History) -> Option<HistoryMutation>) {
         let mut history = self.lock_history();
-        let mutation = f(&mut history);
-        // Under the lock, so that the log has the mutations in the order of the history.
-        self.sink.emit(EventKind::HistoryMutation(mutation));
+        if let Some(mutation) = f(&mut history) {
+            // Under the lock, so that the log has the mutations in the order of the history.
+            self.sink.emit(EventKind::HistoryMutation(mutation));
+        }
     }
 
     /// Answers tool calls that were cut off.
@@ -286,7 +361,13 @@ impl Session {
     }
 
     fn lock_history(&self) -> MutexGuard<'_, History> {
-        lock(&self.history)
+        lock(self.conversation.history_lock())
+    }
+
+    /// A message of the user.
+    fn user_message(&self, text: String) -> Message {
+        let ambient = self.ambient();
+        Message::user(ambient.next_id(), ambient.now(), text)
     }
 
     fn ambient(&self) -> &Ambient {

@@ -3,26 +3,26 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use robota_core::{
-    Agent, AgentConfig, EventKind, EventSink, History, HistoryEntry, HistoryMutation, MessageRef, SessionId,
-    ToolSpec,
+    Agent, AgentConfig, EventKind, EventSink, History, SessionId, SessionSource, ToolSpec, Usage,
 };
 use serde_json::{Map, Value};
-use tokio::sync::watch;
 
+use super::half_done::PROCESS_STOPPED;
 use super::sink::SessionSink;
-use super::{Activity, Facts, Session, SessionOptions, lock};
+use super::{Facts, Session, SessionOptions, lock};
+use crate::conversation::Attached;
 use crate::log::JournalOptions;
 use crate::permission::PermissionEnforcer;
-use crate::{Defects, Error, Journal, OpenLog, StoredSession, session_name};
+use crate::restate::restated;
+use crate::{
+    Conversation, ConversationOptions, Defects, Error, Journal, OpenLog, StoredSession, session_name,
+};
 
 /// The tools, as events carry them.
 type Specs = Arc<[Arc<ToolSpec>]>;
-
-/// Why tool calls have no result after a resume.
-const PROCESS_STOPPED: &str = "the process stopped";
 
 impl Session {
     /// Makes a session.
@@ -39,7 +39,7 @@ impl Session {
         let log = options.store.create(&id).await?;
         let session = Self::assemble(&options, Origin::new(id, &options), log);
         session.announce(options.permissions.mode);
-        session.born().await
+        session.born(SessionSource::Startup).await
     }
 
     /// Opens the session `id` again, with the provider, prompt and tools of `options`.
@@ -54,10 +54,11 @@ impl Session {
     /// [`Storage`](crate::ErrorKind::Storage) when it cannot be read or written.
     pub async fn resume(mut options: SessionOptions, id: &SessionId) -> Result<Self, Error> {
         options.name = session_name::kept(options.name.as_deref())?;
-        let (stored, log) = options.store.open(id).await?;
-        let StoredSession { history, started_calls, has_gaps, outside_log, .. } = &stored;
-        let (history, started, has_gaps) = (history.clone(), started_calls.clone(), *has_gaps);
-        let restate = outside_log.then_some(log.offset > 0);
+        let (mut stored, log) = options.store.open(id).await?;
+        let history = std::mem::take(&mut stored.history);
+        let started = std::mem::take(&mut stored.started_calls);
+        let has_gaps = stored.has_gaps;
+        let restate = stored.outside_log.then_some(log.offset > 0);
         let (prompt, tools) = changed(&options, &stored);
         let skipped_lines = stored.defects.in_log();
         let session = Self::assemble(&options, Origin::of(stored), Some(log));
@@ -74,13 +75,14 @@ impl Session {
         }
         if has_gaps {
             // Positions in the log have moved; from here on they count anew.
-            session.mutate(|history| replace(history, history.messages().to_vec()));
+            session.mutate(|history| history.replace(history.messages().to_vec()));
         }
         session.settle(&started);
         if options.name.is_some() {
             session.set_name(options.name.as_deref())?;
         }
         session.journal.written().await?;
+        session.fire_start(SessionSource::Resume).await;
         Ok(session)
     }
 
@@ -90,9 +92,25 @@ impl Session {
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound) for `id`; otherwise as [`create`](Session::create).
-    pub async fn fork(mut options: SessionOptions, id: &SessionId) -> Result<Self, Error> {
-        options.name = session_name::kept(options.name.as_deref())?;
+    pub async fn fork(options: SessionOptions, id: &SessionId) -> Result<Self, Error> {
         let source = options.store.load(id).await?;
+        Self::fork_of(options, source).await
+    }
+
+    /// The same with the history as it was right after the turn `turn`; 0 for before the first. What
+    /// `load_at` of a [`SessionStore`](crate::SessionStore) gives.
+    ///
+    /// # Errors
+    ///
+    /// As [`fork`](Session::fork), and [`InvalidTurn`](crate::ErrorKind::InvalidTurn) with the turns that
+    /// there are.
+    pub async fn fork_at(options: SessionOptions, id: &SessionId, turn: u32) -> Result<Self, Error> {
+        let source = options.store.load_at(id, turn).await?;
+        Self::fork_of(options, source).await
+    }
+
+    async fn fork_of(mut options: SessionOptions, source: StoredSession) -> Result<Self, Error> {
+        options.name = session_name::kept(options.name.as_deref())?;
         let mut origin = Origin::new(new_id(&options)?, &options);
         origin.forked_from = Some(source.id);
         origin.defects = source.defects;
@@ -101,12 +119,15 @@ impl Session {
         session.announce(options.permissions.mode);
         session.restate(&source.history, false);
         session.settle(&source.started_calls);
-        session.born().await
+        session.born(SessionSource::Resume).await
     }
 
     /// A new session that is in its log, or none at all.
-    async fn born(self) -> Result<Self, Error> {
-        let Err(error) = self.journal.written().await else { return Ok(self) };
+    async fn born(self, source: SessionSource) -> Result<Self, Error> {
+        let Err(error) = self.journal.written().await else {
+            self.fire_start(source).await;
+            return Ok(self);
+        };
         self.journal.close().await;
         if let Err(error) = self.store.delete(&self.id).await {
             tracing::warn!(%error, session = %self.id, "a session that could not be made left files behind");
@@ -124,24 +145,37 @@ impl Session {
             context_window: options.context_window,
             max_output_tokens: options.max_output_tokens,
             output_budget: options.output_budget,
+            idle_timeout: options.provider_timeout,
+            raw_capture: options.raw_capture,
             ambient: options.ambient.clone(),
         });
         let persistent = log.is_some();
+        let log_location = log.as_ref().map(|log| log.location.clone());
         let mut journal = JournalOptions::new(origin.id.clone());
         journal.ambient = options.ambient.clone();
         journal.last_seq = origin.last_seq;
         journal.durability = options.durability;
         journal.filter.clone_from(&options.line_filter);
         let journal = Arc::new(Journal::start(journal, log));
+        let sink = Arc::new(SessionSink::new(Arc::clone(&journal), options.observer.clone()));
+        let conversation = Arc::new(converse(options, &origin, &journal, &sink));
+        sink.count_in(&conversation);
+        let gate = PermissionEnforcer::new(
+            options.permissions.clone(),
+            options.permission_handler.clone(),
+            Arc::clone(&conversation),
+            Arc::<SessionSink>::clone(&sink),
+        );
         Self {
-            history: Mutex::default(),
-            sink: Arc::new(SessionSink::new(Arc::clone(&journal))),
+            conversation,
+            sink,
             journal,
-            gate: PermissionEnforcer::new(options.permissions.clone(), options.permission_handler.clone()),
+            gate,
             store: Arc::clone(&options.store),
             name: Mutex::new(origin.name),
-            activity: watch::Sender::new(Activity::default()),
-            turn: AtomicU32::new(origin.turn),
+            threshold: Mutex::new(options.auto_compact_threshold),
+            waiting_context: Mutex::default(),
+            unsent: Mutex::default(),
             completed_turns: AtomicUsize::new(0),
             snapshot_offset: AtomicU64::new(origin.snapshot_offset),
             shutdown: tokio::sync::Mutex::default(),
@@ -154,6 +188,10 @@ impl Session {
                 extra: origin.extra,
                 persistent,
                 line_filter: options.line_filter.clone(),
+                log_location,
+                hooks: options.hooks.clone(),
+                compact_instructions: options.compact_instructions.clone(),
+                context_note: options.context_note.clone(),
             },
             id: origin.id,
             agent,
@@ -173,6 +211,8 @@ impl Session {
             system_prompt_length: config.system.len(),
             tool_schemas: Arc::clone(self.agent.tool_specs()),
             forked_from: self.facts.forked_from.clone(),
+            max_output_tokens: config.max_output_tokens,
+            raw_capture: config.raw_capture,
         });
     }
 
@@ -191,21 +231,19 @@ impl Session {
             system_prompt,
             tool_schemas,
             skipped_lines,
+            max_output_tokens: config.max_output_tokens,
+            raw_capture: config.raw_capture,
         });
     }
 
     /// Tells the log a history that it does not hold.
     fn restate(&self, told: &History, clear_first: bool) {
-        if clear_first {
-            self.mutate(History::clear);
+        let mut history = self.lock_history();
+        let (now, mutations) = restated(told, clear_first);
+        for mutation in mutations {
+            self.sink.emit(EventKind::HistoryMutation(mutation));
         }
-        for entry in told.entries() {
-            self.mutate(|history| history.append_entry(HistoryEntry::clone(entry)));
-        }
-        let same = self.lock_history().messages() == told.messages();
-        if !same {
-            self.mutate(|history| replace(history, told.messages().to_vec()));
-        }
+        *history = now;
     }
 
     fn settle(&self, started: &BTreeSet<String>) {
@@ -223,6 +261,7 @@ struct Origin {
     forked_from: Option<SessionId>,
     last_seq: u64,
     turn: u32,
+    usage: Usage,
     snapshot_offset: u64,
     extra: Map<String, Value>,
     defects: Defects,
@@ -238,6 +277,7 @@ impl Origin {
             forked_from: None,
             last_seq: 0,
             turn: 0,
+            usage: Usage::default(),
             snapshot_offset: 0,
             extra: Map::new(),
             defects: Defects::default(),
@@ -253,6 +293,7 @@ impl Origin {
             forked_from: stored.forked_from,
             last_seq: stored.mark.seq,
             turn: stored.turn,
+            usage: stored.usage,
             snapshot_offset: stored.snapshot_offset,
             extra: stored.extra,
             defects: stored.defects,
@@ -260,18 +301,36 @@ impl Origin {
     }
 }
 
+/// The conversation of a session, with its history still empty.
+fn converse(
+    options: &SessionOptions,
+    origin: &Origin,
+    journal: &Arc<Journal>,
+    sink: &Arc<SessionSink>,
+) -> Conversation {
+    let mut conversation = ConversationOptions::new(Arc::clone(&options.model), &options.cwd);
+    conversation.ambient = options.ambient.clone();
+    conversation.store = Arc::clone(&options.store);
+    conversation.durability = options.durability;
+    conversation.line_filter.clone_from(&options.line_filter);
+    let state = Attached {
+        session_id: origin.id.clone(),
+        journal: Arc::clone(journal),
+        sink: Arc::<SessionSink>::clone(sink),
+        history: History::default(),
+        last_turn: origin.turn,
+        usage: origin.usage,
+        created: origin.created_at,
+        defects: Defects::default(),
+    };
+    Conversation::attached(conversation, state)
+}
+
 fn new_id(options: &SessionOptions) -> Result<SessionId, Error> {
     match &options.session_id {
         Some(id) => Ok(id.clone()),
         None => Ok(options.ambient.next_id().parse()?),
     }
-}
-
-fn replace(history: &mut History, messages: Vec<MessageRef>) -> HistoryMutation {
-    let mutation = HistoryMutation::Replace { messages };
-    // Only an append can be out of place.
-    let _ = history.apply(&mutation);
-    mutation
 }
 
 fn tool_schemas(agent: &Agent) -> Arc<[Value]> {

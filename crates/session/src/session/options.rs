@@ -2,10 +2,17 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use robota_core::{Ambient, DynTool, Part, PermissionMode, PermissionPolicy, Provider, RuleSet, SessionId};
+use robota_core::{
+    Ambient, DynTool, HookRunner, Part, PermissionMode, PermissionPolicy, Provider, RawCapture, Redactor,
+    RuleSet, SessionId,
+};
 
-use crate::{Durability, LineFilter, NullStore, PermissionHandler, SessionStore};
+use crate::{
+    AutoCompactThreshold, Durability, LineFilter, NullStore, PermissionHandler, SessionObserver,
+    SessionStore, redacting_filter,
+};
 
 /// Most characters of one tool result, by default.
 const OUTPUT_BUDGET: usize = 30_000;
@@ -35,10 +42,27 @@ pub struct SessionOptions {
     pub permissions: PermissionPolicy,
     /// Who is asked where rules and mode do not decide; without one, such calls are denied.
     pub permission_handler: Option<Arc<dyn PermissionHandler>>,
+    /// Who is told what happens, at once.
+    pub observer: Option<Arc<dyn SessionObserver>>,
     /// Most model calls in one turn; 0 for no limit.
     pub max_turns: u32,
+    /// How long a model server may send nothing at all; `None` leaves it to the provider.
+    pub provider_timeout: Option<Duration>,
+    /// Which native payloads of the provider are recorded.
+    pub raw_capture: RawCapture,
     /// Size of the model's context window, in tokens; 0 when unknown.
     pub context_window: u64,
+    /// From which share of the window on the session compacts its history by itself; `None` for never.
+    pub auto_compact_threshold: Option<AutoCompactThreshold>,
+    /// What a summary should pay attention to, such as the section "Compact Instructions" of the project's
+    /// instructions.
+    pub compact_instructions: Option<String>,
+    /// What the model should know of this run and its surroundings, such as date and folder. It goes
+    /// with the next prompt whenever it is another one than the history has, so that the system prompt
+    /// can stay as it is.
+    pub context_note: Option<String>,
+    /// Who is told about the lifecycle of the session, and may have a say in it.
+    pub hooks: Option<Arc<dyn HookRunner>>,
     /// Most output tokens of one model call; `None` leaves it to the provider.
     pub max_output_tokens: Option<u32>,
     /// Most characters of one tool result; 0 for no limit.
@@ -49,7 +73,8 @@ pub struct SessionOptions {
     pub ambient: Ambient,
     /// When the log is made to survive the death of the machine.
     pub durability: Durability,
-    /// Goes over every log line and snapshot before it is stored.
+    /// Goes over every log line and snapshot before it is stored; by default it takes out what stands under
+    /// the key of a secret.
     pub line_filter: Option<LineFilter>,
 }
 
@@ -77,14 +102,21 @@ impl SessionOptions {
             session_id: None,
             permissions,
             permission_handler: None,
+            observer: None,
             max_turns: 0,
+            provider_timeout: None,
+            raw_capture: RawCapture::Off,
             context_window: 0,
+            auto_compact_threshold: Some(AutoCompactThreshold::default()),
+            compact_instructions: None,
+            context_note: None,
+            hooks: None,
             max_output_tokens: None,
             output_budget: OUTPUT_BUDGET,
             store: Arc::new(NullStore),
             ambient: Ambient::default(),
             durability: Durability::default(),
-            line_filter: None,
+            line_filter: Some(redacting_filter(Redactor::default())),
         }
     }
 }

@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use robota_core::{
-    Body, ContextState, EventKind, EventSink, Message, ProviderError, Timestamp, Turn, TurnEnd, TurnReport,
-    Usage,
+    Body, ContextState, EventKind, EventSink, HookCall, Message, ProviderError, Timestamp, Turn, TurnEnd,
+    TurnReport, Usage,
 };
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{Activity, Denial, Prompt, Session};
+use super::turn_host::SessionHost;
+use super::{Denial, Prompt, Session, lock, reminder};
 use crate::Error;
 
 /// Why tool calls have no result after a turn whose future was dropped.
-const TURN_DROPPED: &str = "the turn was dropped";
+pub(super) const TURN_DROPPED: &str = "the turn was dropped";
 
 /// What a turn came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +29,7 @@ pub struct TurnOutcome {
     pub text: String,
     /// Model calls made.
     pub rounds: u32,
-    /// Tokens of all of them.
+    /// Tokens of all of them, and of compactions within the turn.
     pub usage: Usage,
     /// How long the turn took, in milliseconds.
     pub duration_ms: u64,
@@ -37,6 +39,9 @@ pub struct TurnOutcome {
     pub denials: Vec<Denial>,
     /// How full the context window is now.
     pub context: ContextState,
+    /// What [`Session::inject_input`] was given, and the model has not seen; after a turn whose future was
+    /// dropped, also what that one was given.
+    pub unsent_input: Vec<String>,
 }
 
 impl Session {
@@ -69,49 +74,63 @@ struct Run<'a> {
     cancel: CancellationToken,
     turn: u32,
     started: Timestamp,
+    /// What hooks have added for the prompt, until the prompt is part of the history.
+    context: Vec<String>,
+    /// Id of the prompt's message, once there is one.
+    prompt_id: Option<String>,
+    /// The end of the turn is in the log, or on its way there.
     ended: bool,
+    /// The next turn may have begun.
+    left: bool,
 }
 
 impl<'a> Run<'a> {
     fn claim(session: &'a Session) -> Result<Self, Error> {
-        let cancel = CancellationToken::new();
-        let mut refused = None;
-        session.activity.send_if_modified(|activity: &mut Activity| {
-            match activity {
-                Activity { closed: true, .. } => refused = Some(Error::closed()),
-                Activity { run: Some(_), .. } => refused = Some(Error::busy("the prompt was not accepted")),
-                Activity { run, .. } => *run = Some(cancel.clone()),
-            }
-            refused.is_none()
-        });
-        if let Some(error) = refused {
-            return Err(error);
-        }
-        let turn = session.turn.fetch_add(1, Ordering::Relaxed) + 1;
+        let turn = session.conversation.start_turn()?;
+        let cancel = session.conversation.turn_cancel().unwrap_or_default();
         let started = session.ambient().now();
-        Ok(Self { session, cancel, turn, started, ended: false })
+        let (context, prompt_id) = (Vec::new(), None);
+        Ok(Self { session, cancel, turn, started, context, prompt_id, ended: false, left: false })
     }
 
     async fn drive(mut self, prompt: Prompt) -> Result<TurnOutcome, Error> {
+        let report = self.report(prompt).await;
+        self.finish(report).await
+    }
+
+    /// The turn itself: what comes before the model, and the engine.
+    async fn report(&mut self, prompt: Prompt) -> TurnReport {
         let session = self.session;
         session.answer_half_done(TURN_DROPPED);
         session.sink.begin_turn();
-        session.journal.set_turn(self.turn);
-        session.journal.emit(EventKind::User { content: prompt.text.clone() });
-        let body = Body::User { content: prompt.text, parts: prompt.parts, name: None };
-        let ambient = session.ambient();
+        if self.turn == 1 {
+            session.sink.turn_ends().note(0, session.lock_history().messages().len());
+        }
+        if let Err(error) = session.make_room_for(&prompt, &self.cancel).await {
+            session.journal.emit(EventKind::User { content: prompt.text, steering: false });
+            return TurnReport::without_model(Err(error), String::new());
+        }
+        session.journal.emit(EventKind::User { content: prompt.text.clone(), steering: false });
+        let submitted = HookCall::UserPromptSubmit { prompt: prompt.text.clone() };
+        let told = session.fire(submitted, &self.cancel).await;
+        if let Some(reason) = told.block {
+            return TurnReport::without_model(Ok(TurnEnd::Blocked), reason);
+        }
+        self.context = std::mem::take(&mut *lock(&session.waiting_context));
+        self.context.extend(told.additional_context);
+        let message = session.prompt_message(prompt, &self.context);
+        self.prompt_id = Some(message.id.clone());
         let sink: Arc<dyn EventSink> = Arc::<super::SessionSink>::clone(&session.sink);
-        let report = session
-            .agent
-            .run_turn(Turn {
-                history: &session.history,
-                prompt: Message::with_body(ambient.next_id(), ambient.now(), body),
-                sink: &sink,
-                gate: &session.gate,
-                cancel: &self.cancel,
-            })
-            .await;
-        self.finish(report).await
+        let host = SessionHost::new(session, &self.cancel);
+        let turn = Turn {
+            history: session.conversation.history_lock(),
+            prompt: message,
+            sink: &sink,
+            gate: &session.gate,
+            cancel: &self.cancel,
+            host: &host,
+        };
+        session.agent.run_turn(turn).await
     }
 
     async fn finish(&mut self, report: TurnReport) -> Result<TurnOutcome, Error> {
@@ -119,33 +138,38 @@ impl<'a> Run<'a> {
         let ended = match &report.outcome {
             Ok(ended) => *ended,
             Err(error) => {
-                session.journal.emit(failure(error));
+                session.record_failure(error, self.turn);
+                let reason = error.to_string();
+                session.fire_last(HookCall::StopFailure { reason }).await;
                 TurnEnd::Failed
             }
         };
-        let outcome = TurnOutcome {
+        let mut usage = report.usage;
+        usage += session.sink.seen().compaction_usage;
+        let mut outcome = TurnOutcome {
             turn: self.turn,
             ended,
             text: report.text,
             rounds: report.rounds,
-            usage: report.usage,
+            usage,
             duration_ms: session.ambient().now().millis_since(self.started),
             api_duration_ms: report.api_duration_ms,
             denials: std::mem::take(&mut session.sink.seen().denials),
             context: session.context_state(),
+            unsent_input: Vec::new(),
         };
         let acknowledged = self.complete(&outcome).await;
         session.completed_turns.fetch_add(1, Ordering::Relaxed);
-        match (report.outcome, acknowledged) {
-            (Err(error), _) => Err(Error::from(error).with_turn(outcome)),
-            (Ok(_), Err(error)) => {
-                session.journal.emit(failure(&error));
-                Err(Error::from(error).with_turn(outcome))
-            }
-            (Ok(_), Ok(())) => {
-                session.save_snapshot_if_due().await;
-                Ok(outcome)
-            }
+        if let (Ok(_), Err(error)) = (&report.outcome, &acknowledged) {
+            session.record_failure(error, self.turn);
+        }
+        if acknowledged.is_ok() {
+            session.save_snapshot_if_due().await;
+        }
+        outcome.unsent_input = self.leave(ended);
+        match report.outcome.and(acknowledged) {
+            Ok(()) => Ok(outcome),
+            Err(error) => Err(Error::from(error).with_turn(outcome)),
         }
     }
 
@@ -153,8 +177,13 @@ impl<'a> Run<'a> {
     async fn complete(&mut self, outcome: &TurnOutcome) -> Result<(), robota_core::Error> {
         let journal = &self.session.journal;
         let history = self.session.lock_history().reference();
+        if let Some(message_id) = self.session.answer_of_turn() {
+            journal.emit(EventKind::Assistant { message_id, history });
+        }
+        self.session.sink.turn_ends().note(self.turn, history.length);
         if outcome.ended == TurnEnd::Interrupted {
-            journal.emit(EventKind::Interrupted { history });
+            let reason = self.session.conversation.abort_reason().unwrap_or_default();
+            journal.emit(EventKind::Interrupted { reason, history });
         }
         let acknowledgement = journal.acknowledge(EventKind::Complete {
             ended: outcome.ended,
@@ -168,14 +197,32 @@ impl<'a> Run<'a> {
         acknowledgement.await
     }
 
+    /// Makes room for the next turn, and returns the input that the model has not seen.
+    fn leave(&mut self, ended: TurnEnd) -> Vec<String> {
+        let session = self.session;
+        let joined = self.prompt_id.is_some() && session.sink.seen().first_message == self.prompt_id;
+        if !joined {
+            // The next prompt carries it.
+            lock(&session.waiting_context).append(&mut self.context);
+        }
+        let mut unsent = std::mem::take(&mut *lock(&session.unsent));
+        unsent.extend(session.conversation.finish_turn(ended));
+        self.left = true;
+        unsent
+    }
+
     /// Logs the end of a turn whose future was dropped.
     fn give_up(&self) {
         let session = self.session;
         let history = session.lock_history().reference();
-        session.journal.emit(EventKind::Interrupted { history });
+        session.sink.turn_ends().note(self.turn, history.length);
+        let reason = session.conversation.abort_reason().unwrap_or_default();
+        session.journal.emit(EventKind::Interrupted { reason, history });
         let (rounds, usage) = {
             let seen = session.sink.seen();
-            (seen.rounds, seen.usage)
+            let mut usage = seen.usage;
+            usage += seen.compaction_usage;
+            (seen.rounds, usage)
         };
         drop(session.journal.acknowledge(EventKind::Complete {
             ended: TurnEnd::Interrupted,
@@ -194,8 +241,38 @@ impl Drop for Run<'_> {
         if !self.ended {
             self.give_up();
         }
-        self.session.journal.set_turn(0);
-        self.session.activity.send_modify(|activity| activity.run = None);
+        if !self.left {
+            let unsent = self.leave(TurnEnd::Interrupted);
+            // Nobody is there to take it now; the next turn gives it back.
+            *lock(&self.session.unsent) = unsent;
+        }
+    }
+}
+
+impl Session {
+    /// The prompt as it joins the history: with the note about this run where the history has another or
+    /// none, and with what hooks have added.
+    fn prompt_message(&self, prompt: Prompt, context: &[String]) -> Message {
+        let body = Body::User { content: prompt.text, parts: prompt.parts, name: None };
+        let ambient = self.ambient();
+        let mut message = Message::with_body(ambient.next_id(), ambient.now(), body);
+        let note = self.facts.context_note.as_deref();
+        let history = self.lock_history();
+        let known = reminder::last_note(history.messages());
+        reminder::add(&mut message, note.filter(|note| known != Some(*note)), context);
+        message
+    }
+
+    /// Id of the answer that the turn came to: the last message, when the model gave it in this turn.
+    fn answer_of_turn(&self) -> Option<String> {
+        let answer = self.sink.seen().last_answer.clone()?;
+        self.lock_history().messages().last().is_some_and(|last| last.id == answer).then_some(answer)
+    }
+
+    /// Records that a turn failed.
+    fn record_failure(&self, error: &robota_core::Error, turn: u32) {
+        self.conversation.add_error(error.to_string(), Some(json!({"code": error.code(), "turn": turn})));
+        self.journal.emit(failure(error));
     }
 }
 

@@ -7,7 +7,7 @@ use robota_core::{Message, MessageRef};
 
 use super::{Session, lock};
 use crate::Error;
-use crate::store::{RecordLog, SessionRecord, Snapshot};
+use crate::store::{RecordLog, SessionRecord};
 
 /// In place of an offset: there is something to show in listings, so take one at the next occasion.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -44,19 +44,10 @@ impl Session {
         // A snapshot must never know more than the log.
         self.journal.flush().await?;
         let filter = self.facts.line_filter.clone();
-        let encode = move || {
-            let head = record.head();
-            let mut json = serde_json::to_vec(&record)?;
-            if let Some(filter) = filter {
-                filter(&mut json);
-            }
-            Ok::<_, serde_json::Error>(Snapshot::new(head, json))
-        };
-        let cannot = "cannot encode the snapshot";
+        let encode = move || record.into_snapshot(filter.as_ref());
         let snapshot = tokio::task::spawn_blocking(encode)
             .await
-            .map_err(|error| Error::storage(cannot, error))?
-            .map_err(|error| Error::storage(cannot, error))?;
+            .map_err(|error| Error::storage("cannot encode the snapshot", error))??;
         self.store.save(snapshot).await?;
         self.snapshot_offset.store(log.offset, Ordering::Relaxed);
         Ok(())
@@ -69,7 +60,9 @@ impl Session {
             let history = self.lock_history();
             (history.clone(), self.journal.mark())
         };
-        let log = RecordLog::new(mark, self.turn.load(Ordering::Relaxed), &history);
+        // Taken while no model is called, so that the log up to the mark tells the same.
+        let usage = self.conversation.token_info().unwrap_or_default().usage();
+        let log = RecordLog::new(mark, self.conversation.last_turn(), &history).with_usage(usage);
         let system = &self.agent.config().system;
         let first_prompt = history.messages().iter().find(|message| message.role() == "user");
         let mut messages: Vec<MessageRef> = Vec::with_capacity(history.messages().len() + 1);
@@ -89,9 +82,9 @@ impl Session {
             forked_from: self.facts.forked_from.clone(),
             system_prompt: (!system.is_empty()).then(|| system.clone()),
             tool_schemas: Some(self.facts.tool_schemas.clone()),
-            messages,
-            history: history.entries().to_vec(),
             extra: self.facts.extra.clone(),
+            history: history.entries().to_vec(),
+            messages,
         };
         (record, log)
     }

@@ -6,20 +6,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use robota_core::{Clock, SessionId, SystemClock};
+use robota_core::{Clock, SessionId, SystemClock, Timestamp};
 
 use super::file_log::FileLog;
+use super::growing_log::GrowingLog;
 use super::listing::{self, log_path, record_path};
 use super::load::{Loaded, load};
 use super::lock::SessionLock;
+use super::payloads::{PayloadFiles, PayloadWriter, payload_folder};
+use super::remove::remove_all;
 use super::vouch::vouches_for;
-use super::{Listing, SessionHead, SessionStore, Snapshot, StoredSession};
+use super::whole_log::without_payloads;
+use super::{Deleted, Listing, SessionHead, SessionStore, Snapshot, StoredSession};
 use crate::log::Tail;
-use crate::{Error, LogReader, OpenLog, files};
+use crate::{Error, LogReader, LogSource, OpenLog, Payload, files};
 
 /// Keeps sessions in a folder, usually `<project>/.robota` (design section 5):
 ///
 /// - `logs/{id}.jsonl`, the log;
+/// - `logs/{id}.payloads/{sha256}.json`, its fields larger than 32 KiB;
 /// - `sessions/{id}.json`, the snapshot, an `ISessionRecord` of seed `000`;
 /// - `sessions/{id}.lock`, held by the one writer.
 ///
@@ -77,7 +82,72 @@ impl FileStore {
     pub fn read_log(&self, id: &SessionId) -> Result<LogReader<File>, Error> {
         self.folders.check()?;
         let path = self.log_path(id);
-        files::open_read(&path).map(LogReader::new).map_err(cannot("read", &path))
+        let log = files::open_read(&path).map_err(cannot("read", &path))?;
+        Ok(LogReader::new(log).with_payloads(id.clone(), self.folders.payloads(id)))
+    }
+
+    /// The same for a log that is still being written: the reader ends where the log ends for now, and has
+    /// what has come since when it is asked again. A line that is not whole yet comes when it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_log`](FileStore::read_log).
+    pub fn follow_log(&self, id: &SessionId) -> Result<LogReader<GrowingLog>, Error> {
+        self.folders.check()?;
+        let path = self.log_path(id);
+        let log = files::open_read(&path).map_err(cannot("read", &path))?;
+        Ok(LogReader::new(GrowingLog::new(log)).with_payloads(id.clone(), self.folders.payloads(id)))
+    }
+
+    /// Removes the session `id`: its snapshot, its log, and the payloads of its log. A session that is not
+    /// there is no error.
+    ///
+    /// # Errors
+    ///
+    /// [`Locked`](crate::ErrorKind::Locked), [`Storage`](crate::ErrorKind::Storage).
+    pub async fn remove(&self, id: &SessionId) -> Result<Deleted, Error> {
+        let id = id.clone();
+        self.blocking(move |folders| folders.delete(&id)).await
+    }
+
+    /// The folder that the store is in.
+    pub(crate) fn base(&self) -> &Path {
+        &self.folders.base
+    }
+
+    /// The folders of snapshots and of logs.
+    pub(crate) fn parts(&self) -> (&Path, &Path) {
+        (&self.folders.sessions, &self.folders.logs)
+    }
+
+    /// The time, as lock files have it.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.folders.clock.now()
+    }
+
+    /// Where the lock of the session `id` is.
+    pub(crate) fn lock_path(&self, id: &SessionId) -> PathBuf {
+        self.folders.sessions.join(format!("{id}.lock"))
+    }
+
+    /// Locks the session `id`, whether it is there or not.
+    pub(crate) fn lock(&self, id: &SessionId) -> Result<SessionLock, Error> {
+        self.folders.make_and_lock(id)
+    }
+
+    /// What a listing shows of the session `id`.
+    pub(crate) fn head_now(&self, id: &SessionId) -> Result<Option<SessionHead>, Error> {
+        let (sessions, logs) = self.parts();
+        listing::head(sessions, logs, id).map_err(cannot("read", self.base()))
+    }
+
+    /// Does `work` with this store where it may block.
+    pub(crate) fn blocking_on<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T, Error>> {
+        let store = self.clone();
+        self.blocking(move |_| work(&store))
     }
 
     /// Does `work` where it may block, unless the folders are not what they should be.
@@ -100,6 +170,15 @@ impl SessionStore for FileStore {
         self.blocking(move |folders| folders.create(&id).map(Some))
     }
 
+    fn create_with<'a>(
+        &'a self,
+        id: &'a SessionId,
+        lines: Vec<u8>,
+    ) -> BoxFuture<'a, Result<Option<OpenLog>, Error>> {
+        let id = id.clone();
+        self.blocking(move |folders| folders.create_with(&id, &lines).map(Some))
+    }
+
     fn open<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<(StoredSession, OpenLog), Error>> {
         let id = id.clone();
         self.blocking(move |folders| folders.open(&id))
@@ -108,6 +187,20 @@ impl SessionStore for FileStore {
     fn load<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<StoredSession, Error>> {
         let id = id.clone();
         self.blocking(move |folders| folders.load(&id).map(|loaded| loaded.stored))
+    }
+
+    fn read_log<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<LogSource>, Error>> {
+        let id = id.clone();
+        self.blocking(move |folders| {
+            let path = log_path(&folders.logs, &id);
+            let log = match files::open_read(&path) {
+                Ok(log) => log,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(cannot("read", &path)(error)),
+            };
+            let payloads = folders.payloads(&id);
+            Ok(Some(LogSource::new(id, log).with_payloads(payloads)))
+        })
     }
 
     fn save(&self, snapshot: Snapshot) -> BoxFuture<'_, Result<(), Error>> {
@@ -131,16 +224,16 @@ impl SessionStore for FileStore {
     }
 
     fn vouches_for<'a>(&'a self, head: &'a SessionHead) -> BoxFuture<'a, Result<bool, Error>> {
-        let id = head.id.clone();
+        let head = head.clone();
         self.blocking(move |folders| {
             let Folders { base, sessions, logs, clock } = folders;
-            vouches_for(&id, (base, sessions, logs), clock.now()).map_err(cannot("read", base))
+            vouches_for(&head, (base, sessions, logs), clock.now()).map_err(cannot("read", base))
         })
     }
 
     fn delete<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<(), Error>> {
         let id = id.clone();
-        self.blocking(move |folders| folders.delete(&id))
+        self.blocking(move |folders| folders.delete(&id).map(drop))
     }
 }
 
@@ -152,7 +245,37 @@ impl Folders {
             return Err(Error::exists(id));
         }
         let file = files::create_append(&log).map_err(cannot("make", &log))?;
-        Ok(self.open_log(&log, FileLog::new(file, 0, self.logs.clone(), lock), 0))
+        Ok(self.open_log(id, file, 0, lock))
+    }
+
+    /// The log appears whole, under its name, or not at all.
+    fn create_with(&self, id: &SessionId, lines: &[u8]) -> Result<OpenLog, Error> {
+        let path = log_path(&self.logs, id);
+        let lock = self.make_and_lock(id)?;
+        if self.holds(id)? {
+            return Err(Error::exists(id));
+        }
+        let (lines, payloads) = without_payloads(id, lines);
+        let written = self.write_whole(id, &path, &lines, payloads);
+        let file = written.inspect_err(|_| drop(remove_all(&self.sessions, &self.logs, id)))?;
+        Ok(self.open_log(id, file, lines.len() as u64, lock))
+    }
+
+    /// Payloads first, so that no line refers to one that is not there.
+    fn write_whole(
+        &self,
+        id: &SessionId,
+        path: &Path,
+        lines: &[u8],
+        payloads: Vec<Payload>,
+    ) -> Result<File, Error> {
+        if !payloads.is_empty() {
+            let mut writer = PayloadWriter::new(&self.logs, id);
+            let put = writer.put(payloads).and_then(|()| writer.sync());
+            put.map_err(cannot("write the payloads of", path))?;
+        }
+        files::replace(path, lines).map_err(cannot("write", path))?;
+        files::open_append(path).map_err(cannot("open", path))
     }
 
     fn open(&self, id: &SessionId) -> Result<(StoredSession, OpenLog), Error> {
@@ -161,7 +284,7 @@ impl Folders {
             return Err(Error::not_found(id));
         }
         let lock = self.make_and_lock(id)?;
-        let Loaded { mut stored, tail } = self.load(id)?;
+        let Loaded { mut stored, tail, .. } = self.load(id)?;
         let mut file = files::open_append(&path).map_err(cannot("open", &path))?;
         match tail {
             None | Some(Tail::Clean) => {}
@@ -174,23 +297,25 @@ impl Folders {
                 stored.mark.offset += 1;
             }
         }
-        let offset = stored.mark.offset;
-        let log = self.open_log(&path, FileLog::new(file, offset, self.logs.clone(), lock), offset);
+        let log = self.open_log(id, file, stored.mark.offset, lock);
         Ok((stored, log))
     }
 
     fn load(&self, id: &SessionId) -> Result<Loaded, Error> {
-        load(id, &record_path(&self.sessions, id), &log_path(&self.logs, id))
+        let payloads = self.payloads(id);
+        load(id, &record_path(&self.sessions, id), &log_path(&self.logs, id), payloads)
     }
 
-    fn delete(&self, id: &SessionId) -> Result<(), Error> {
-        let (log, record) = (log_path(&self.logs, id), record_path(&self.sessions, id));
-        if !self.holds(id)? {
-            return Ok(());
+    fn payloads(&self, id: &SessionId) -> Arc<PayloadFiles> {
+        Arc::new(PayloadFiles::new(&self.logs, id))
+    }
+
+    fn delete(&self, id: &SessionId) -> Result<Deleted, Error> {
+        if !self.holds(id)? && !files::is_own_folder(&payload_folder(&self.logs, id)).unwrap_or(false) {
+            return Ok(Deleted::nothing(id));
         }
         let _lock = self.make_and_lock(id)?;
-        files::remove(&record).map_err(cannot("remove", &record))?;
-        files::remove(&log).map_err(cannot("remove", &log))
+        remove_all(&self.sessions, &self.logs, id)
     }
 
     /// Whether something stands where the files of the session `id` do.
@@ -227,8 +352,10 @@ impl Folders {
         SessionLock::acquire(&self.sessions.join(format!("{id}.lock")), id, self.clock.now())
     }
 
-    fn open_log(&self, path: &Path, log: FileLog, offset: u64) -> OpenLog {
-        OpenLog::new(Box::new(log), offset, path.display().to_string())
+    fn open_log(&self, id: &SessionId, file: File, offset: u64, lock: SessionLock) -> OpenLog {
+        let payloads = PayloadWriter::new(&self.logs, id);
+        let log = FileLog::new(file, offset, self.logs.clone(), payloads, lock);
+        OpenLog::new(Box::new(log), offset, log_path(&self.logs, id).display().to_string())
     }
 }
 

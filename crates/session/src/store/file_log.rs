@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 
 use super::lock::SessionLock;
-use crate::{LogWriter, files};
+use super::payloads::PayloadWriter;
+use crate::{LogWriter, Payload, files};
 
 /// Appends to a log file, and holds the session's lock.
 pub(super) struct FileLog {
@@ -16,13 +17,21 @@ pub(super) struct FileLog {
     folder: PathBuf,
     length: u64,
     folder_synced: bool,
+    payloads: Arc<Mutex<PayloadWriter>>,
     _lock: SessionLock,
 }
 
 impl FileLog {
     /// Appends to `file`, `length` bytes long, in `folder`.
-    pub(super) fn new(file: File, length: u64, folder: PathBuf, lock: SessionLock) -> Self {
-        Self { file: Arc::new(file), folder, length, folder_synced: false, _lock: lock }
+    pub(super) fn new(
+        file: File,
+        length: u64,
+        folder: PathBuf,
+        payloads: PayloadWriter,
+        lock: SessionLock,
+    ) -> Self {
+        let payloads = Arc::new(Mutex::new(payloads));
+        Self { file: Arc::new(file), folder, length, folder_synced: false, payloads, _lock: lock }
     }
 
     fn write(&mut self, lines: &[u8]) -> io::Result<()> {
@@ -42,11 +51,24 @@ impl LogWriter for FileLog {
         Box::pin(async move { self.write(lines) })
     }
 
+    fn keeps_payloads(&self) -> bool {
+        true
+    }
+
+    fn put_payloads(&mut self, payloads: Vec<Payload>) -> BoxFuture<'_, io::Result<()>> {
+        let writer = Arc::clone(&self.payloads);
+        let put = move || writer.lock().unwrap_or_else(PoisonError::into_inner).put(payloads);
+        Box::pin(async { tokio::task::spawn_blocking(put).await.map_err(io::Error::other)? })
+    }
+
     fn sync(&mut self) -> BoxFuture<'_, io::Result<()>> {
         Box::pin(async move {
+            let payloads = Arc::clone(&self.payloads);
             let file = Arc::clone(&self.file);
             let folder = (!self.folder_synced).then(|| self.folder.clone());
             let sync = move || {
+                // First, so that no line on the disk refers to a payload that is not.
+                payloads.lock().unwrap_or_else(PoisonError::into_inner).sync()?;
                 file.sync_data()?;
                 // Once, so that the file itself is found after a power cut.
                 folder.as_deref().map_or(Ok(()), files::sync_folder)

@@ -7,7 +7,7 @@ use robota_core::{SessionId, Timestamp};
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::RecordLog;
+use super::read_record::RecordPlace;
 
 /// Longest preview, in characters.
 const PREVIEW: usize = 120;
@@ -81,7 +81,7 @@ pub(super) struct HeadFields {
     message_count: Option<usize>,
     preview: Option<String>,
     /// The place in the log a record was taken at.
-    pub(super) log: Option<RecordLog>,
+    pub(super) log: Option<RecordPlace>,
     /// Whether reading came as far as the first of the large fields, or to the end.
     complete: bool,
 }

@@ -15,13 +15,16 @@ use crate::{Error, LockOwner, files};
 /// then held by nobody for a moment.
 const RETRY_EVERY: Duration = Duration::from_millis(10);
 const RETRIES: u32 = 40;
+/// The same for a lock of this process: a session that was just dropped gives its lock back when its log is
+/// written.
+const OWN_RETRIES: u32 = 10;
 
 /// Held while a session is open for writing.
 ///
 /// The file says who holds it. It is removed when the lock is given back, so that listings stay
 /// short; a file that was left behind by a dead process locks nothing.
 #[derive(Debug)]
-pub(super) struct SessionLock {
+pub(crate) struct SessionLock {
     file: File,
     path: PathBuf,
 }
@@ -34,7 +37,7 @@ struct Content {
 
 impl SessionLock {
     /// Locks the session `id` with the file `path`.
-    pub(super) fn acquire(path: &Path, id: &SessionId, since: Timestamp) -> Result<Self, Error> {
+    pub(crate) fn acquire(path: &Path, id: &SessionId, since: Timestamp) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::storage(format!("cannot lock {}", path.display()), error);
         let mut retries = 0;
         loop {
@@ -43,7 +46,8 @@ impl SessionLock {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
                     let owner = owner(&mut file);
-                    if retries == RETRIES || owner.pid == Some(std::process::id()) {
+                    let own = owner.pid == Some(std::process::id());
+                    if retries == if own { OWN_RETRIES } else { RETRIES } {
                         return Err(Error::locked(id, owner));
                     }
                     retries += 1;
@@ -58,6 +62,20 @@ impl SessionLock {
                 lock.write(&Content { pid: std::process::id(), since }).map_err(failed)?;
                 return Ok(lock);
             }
+        }
+    }
+
+    /// Who has the lock in the file `path`; `None` when nobody does.
+    pub(crate) fn holder(path: &Path) -> io::Result<Option<LockOwner>> {
+        let mut file = match files::open_read(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(None),
+            Err(TryLockError::WouldBlock) => Ok(Some(owner(&mut file))),
+            Err(TryLockError::Error(error)) => Err(error),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The head of a session as its log tells it: without a snapshot, or since the last one.
 
 use std::borrow::Cow;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -11,8 +11,9 @@ use serde::Deserialize;
 
 use super::SessionHead;
 use super::head::{HeadFields, preview};
-use crate::files;
-use crate::log::Lines;
+use super::payloads::PayloadFiles;
+use crate::log::{Lines, expand};
+use crate::{PayloadSource, files};
 
 /// How much of a log is read for a listing. A snapshot is taken before a log is that long.
 const LIMIT: u64 = 4 * 1024 * 1024;
@@ -25,13 +26,30 @@ const LIMIT: u64 = 4 * 1024 * 1024;
 pub(super) fn of_log(path: &Path, id: &SessionId) -> io::Result<SessionHead> {
     let file = files::open_read(path)?;
     let written = modified(&file.metadata()?);
-    let mut told = Told { id, head: None };
-    told.read(file)?;
-    let Some(mut head) = told.head else {
-        return Err(io::Error::other("no event of this session could be read in the log"));
-    };
+    let payloads = beside(path, id);
+    let mut head = told(id, None, file, Some(&payloads))?
+        .ok_or_else(|| io::Error::other("no event of this session could be read in the log"))?;
     head.updated_at = head.updated_at.max(written);
     Ok(head)
+}
+
+fn beside(log: &Path, id: &SessionId) -> PayloadFiles {
+    PayloadFiles::new(log.parent().unwrap_or(Path::new(".")), id)
+}
+
+/// What `log` says of the session `id`, of which `head` is known already; `None` when nothing is.
+pub(super) fn told(
+    id: &SessionId,
+    head: Option<SessionHead>,
+    log: impl Read,
+    payloads: Option<&dyn PayloadSource>,
+) -> io::Result<Option<SessionHead>> {
+    let mut told = Told { id, head, payloads };
+    let mut lines = Lines::new(log.take(LIMIT), 0);
+    while let Some(line) = lines.next()? {
+        told.take(line.text);
+    }
+    Ok(told.head)
 }
 
 /// Adds to `head`, which is that of a snapshot taken at byte `taken_at` of the log, what the log says
@@ -44,10 +62,10 @@ pub(super) fn bring_up_to_date(head: SessionHead, path: &Path, taken_at: u64) ->
     let mut file = files::open_read(path)?;
     let id = head.id.clone();
     let written = modified(&metadata).max(head.updated_at);
-    let mut told = Told { id: &id, head: Some(SessionHead { updated_at: written, ..head.clone() }) };
     file.seek(SeekFrom::Start(taken_at))?;
-    told.read(file)?;
-    Ok(told.head.unwrap_or(head))
+    let known = SessionHead { updated_at: written, ..head.clone() };
+    let newer = told(&id, Some(known), file, Some(&beside(path, &id)))?;
+    Ok(newer.unwrap_or(head))
 }
 
 /// When the first event of the session `id` happened, as its log says; `None` when none can be read.
@@ -65,6 +83,7 @@ pub(super) fn begun(path: &Path, id: &SessionId) -> io::Result<Option<Timestamp>
 struct Told<'a> {
     id: &'a SessionId,
     head: Option<SessionHead>,
+    payloads: Option<&'a dyn PayloadSource>,
 }
 
 /// As much of an event as decides whether it matters here.
@@ -86,14 +105,6 @@ impl<'a> Glance<'a> {
 }
 
 impl Told<'_> {
-    fn read(&mut self, file: File) -> io::Result<()> {
-        let mut lines = Lines::new(file.take(LIMIT), 0);
-        while let Some(line) = lines.next()? {
-            self.take(line.text);
-        }
-        Ok(())
-    }
-
     fn take(&mut self, line: &[u8]) {
         let Some(glance) = Glance::of(line, self.id) else { return };
         let unknown = || SessionHead::new(self.id.clone(), PathBuf::new(), glance.timestamp);
@@ -111,7 +122,10 @@ impl Told<'_> {
                 }
             }
             "user" | "history_mutation" if head.preview.is_none() => {
-                head.preview = kind_of(line).as_ref().and_then(prompt).map(preview);
+                // What is missing is named when the session is opened.
+                let whole = self.payloads.and_then(|payloads| expand(line, self.id, payloads, drop));
+                head.preview =
+                    kind_of(whole.as_deref().unwrap_or(line)).as_ref().and_then(prompt).map(preview);
             }
             _ => {}
         }
@@ -125,7 +139,7 @@ fn kind_of(line: &[u8]) -> Option<EventKind> {
 /// What the user said; in the log of a fork the conversation before it stands in mutations alone.
 fn prompt(kind: &EventKind) -> Option<&str> {
     match kind {
-        EventKind::User { content } => Some(content),
+        EventKind::User { content, .. } => Some(content),
         EventKind::HistoryMutation(HistoryMutation::AppendMessage { message, .. })
             if message.role() == "user" =>
         {

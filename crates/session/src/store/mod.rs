@@ -1,30 +1,48 @@
 //! Where sessions are kept.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod decode;
 mod file;
 mod file_log;
 mod find;
+mod growing_log;
 mod head;
 mod listing;
 mod load;
 mod lock;
 mod log_head;
+mod memory;
 mod null;
+mod payloads;
+mod read_record;
 mod record;
+mod remove;
+mod seal;
 mod stored;
+mod timeline;
 mod vouch;
+mod whole_log;
 
 use futures_util::future::BoxFuture;
 use robota_core::SessionId;
 
 pub use file::FileStore;
+pub use growing_log::GrowingLog;
 pub use head::SessionHead;
 pub(crate) use head::preview;
 pub use listing::{Listing, SkippedFile};
+pub(crate) use listing::{list as list_sessions, session_files};
+pub(crate) use lock::SessionLock;
+pub use memory::MemoryStore;
 pub use null::NullStore;
+pub(crate) use payloads::payload_folder;
 pub use record::{RecordLog, SessionRecord};
+pub use remove::{Deleted, DeletedFile};
+pub(crate) use remove::{remove_all, remove_file};
 pub use stored::StoredSession;
 
-use crate::{Error, OpenLog};
+use crate::{Error, LogSource, OpenLog};
 
 /// A place that keeps sessions: for each one a log, which is the truth, and a snapshot, which is a
 /// cache of the log's fold that may be deleted at any time (design section 5).
@@ -39,6 +57,20 @@ pub trait SessionStore: Send + Sync {
     /// [`Exists`](crate::ErrorKind::Exists), [`Locked`](crate::ErrorKind::Locked),
     /// [`Storage`](crate::ErrorKind::Storage).
     fn create<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<OpenLog>, Error>>;
+
+    /// Makes the session `id` with a log of `lines`, all of them or nothing; large fields stand in the lines,
+    /// and are kept as the store does it. `None` from a store that keeps nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](SessionStore::create); the session is not there then.
+    fn create_with<'a>(
+        &'a self,
+        id: &'a SessionId,
+        lines: Vec<u8>,
+    ) -> BoxFuture<'a, Result<Option<OpenLog>, Error>> {
+        Box::pin(whole_log::create_then_append(self.create(id), id, lines, move || self.delete(id)))
+    }
 
     /// Opens the session `id` for writing. Half a line at the end of the log is taken off first, and
     /// a missing line break added, so that the next line stands by itself.
@@ -55,6 +87,14 @@ pub trait SessionStore: Send + Sync {
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound), [`Storage`](crate::ErrorKind::Storage).
     fn load<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<StoredSession, Error>>;
+
+    /// The log of the session `id`, whoever has it open; `None` when it has none. What replays, shows, exports
+    /// or forks a session at some point reads it from here.
+    ///
+    /// # Errors
+    ///
+    /// [`Storage`](crate::ErrorKind::Storage).
+    fn read_log<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<LogSource>, Error>>;
 
     /// Replaces the snapshot of a session, all or nothing.
     ///
@@ -87,7 +127,7 @@ pub trait SessionStore: Send + Sync {
         Box::pin(async { Ok(true) })
     }
 
-    /// Removes the session `id` with its log. A session that is not there is no error.
+    /// Removes the session `id` with its log and payloads. A session that is not there is no error.
     ///
     /// # Errors
     ///

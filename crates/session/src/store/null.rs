@@ -5,7 +5,7 @@ use futures_util::future::{self, BoxFuture};
 use robota_core::SessionId;
 
 use super::{Listing, SessionHead, SessionStore, Snapshot, StoredSession};
-use crate::{Error, OpenLog};
+use crate::{Error, LogSource, OpenLog};
 
 /// Keeps nothing: a session in it lives in memory and ends with the program.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,6 +22,10 @@ impl SessionStore for NullStore {
 
     fn load<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<StoredSession, Error>> {
         future::ready(Err(Error::not_found(id))).boxed()
+    }
+
+    fn read_log<'a>(&'a self, _: &'a SessionId) -> BoxFuture<'a, Result<Option<LogSource>, Error>> {
+        future::ready(Ok(None)).boxed()
     }
 
     fn save(&self, _: Snapshot) -> BoxFuture<'_, Result<(), Error>> {

@@ -4,19 +4,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use robota_core::{
-    EntryCategory, History, HistoryEntry, HistoryHead, HistoryMutation, MessageRef, SessionId, Timestamp,
+    EntryCategory, EntryData, History, HistoryEntry, HistoryHead, HistoryMutation, MessageRef, SessionId,
+    Timestamp, Usage,
 };
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::{SessionHead, StoredSession};
-use crate::{Defect, DefectKind, LogMark};
+use crate::LogMark;
+use crate::log::Sequence;
 
 /// `ISessionRecord` of seed `000`, with the place in the log it was taken at.
 ///
-/// What a listing needs comes first, so that it can be read from the beginning of the file alone.
+/// What a listing needs comes first, so that it can be read from the beginning of the file alone. The messages
+/// come last: where they are those of the timeline, nobody has to decode them.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -51,20 +52,23 @@ pub struct SessionRecord {
     /// Specs of the tools, as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_schemas: Option<Arc<[Value]>>,
-    /// The messages as a model sees them, the system prompt first.
-    pub messages: Vec<MessageRef>,
-    /// The timeline.
-    pub history: Vec<HistoryEntry>,
     /// Fields that belong to others.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+    /// The timeline.
+    pub history: Vec<HistoryEntry>,
+    /// The messages as a model sees them, the system prompt first.
+    pub messages: Vec<MessageRef>,
 }
 
-/// The place in the log at which a record was taken.
+/// The place in the log at which a record was taken, and what the messages in it do not tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RecordLog {
+    /// Version of the record's format, [`VERSION`](Self::VERSION); 0 in records older than this field.
+    #[serde(default)]
+    pub version: u32,
     /// Position of the last event before it.
     pub seq: u64,
     /// Bytes before it.
@@ -75,17 +79,86 @@ pub struct RecordLog {
     pub head: HistoryHead,
     /// True when the messages are not simply those of the timeline.
     pub compacted: bool,
+    /// [`History::message_bytes`].
+    #[serde(default)]
+    pub message_bytes: u64,
+    /// [`History::counted_tokens`]: the provider's last count, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_tokens: Option<u64>,
+    /// [`History::counted_tokens`]: the bytes added since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_since: Option<u64>,
+    /// Tokens of all model calls so far, those of compactions too.
+    #[serde(default, skip_serializing_if = "Usage::is_empty")]
+    pub usage: Usage,
+    /// [`History::counts_from`]; `None` in records older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts_from: Option<usize>,
 }
 
 impl RecordLog {
+    /// The version of the format that is written. A record of a higher one is neither read nor replaced.
+    pub const VERSION: u32 = 1;
+
     /// The place `mark` of a log, after the turn `turn`, with `history` as it was there.
     #[must_use]
     pub fn new(mark: LogMark, turn: u32, history: &History) -> Self {
-        let timeline = history.entries().iter().filter(|entry| entry.category == EntryCategory::Chat);
-        let messages = history.messages().iter().map(|message| message.id.as_str());
-        let compacted = !timeline.map(|entry| entry.id.as_str()).eq(messages);
-        let LogMark { seq, offset } = mark;
-        Self { seq, offset, turn, head: history.reference().head, compacted }
+        let counted = history.counted_tokens();
+        Self {
+            version: Self::VERSION,
+            seq: mark.seq,
+            offset: mark.offset,
+            turn,
+            head: history.reference().head,
+            compacted: !is_timeline(history.messages(), history.entries()),
+            message_bytes: history.message_bytes(),
+            counted_tokens: counted.map(|(tokens, _)| tokens),
+            counted_since: counted.map(|(_, since)| since),
+            usage: Usage::default(),
+            counts_from: Some(history.counts_from()),
+        }
+    }
+
+    /// The same place, up to which model calls took `usage`.
+    #[must_use]
+    pub const fn with_usage(mut self, usage: Usage) -> Self {
+        self.usage = usage;
+        self
+    }
+
+    /// The history whose views are `messages` and `entries`, as it was at this place.
+    fn restore(&self, messages: Vec<MessageRef>, entries: Vec<HistoryEntry>) -> History {
+        // An older record does not tell which answers were given before a compaction.
+        let counts_from = self.counts_from.unwrap_or(if self.compacted { messages.len() } else { 0 });
+        let history = History::restored(messages, entries, self.head, self.message_bytes);
+        let history = history.with_counts_from(counts_from);
+        match (self.counted_tokens, self.counted_since) {
+            (Some(tokens), Some(since)) => history.with_counted_tokens(tokens, since),
+            _ => history,
+        }
+    }
+}
+
+/// Whether `messages` are those of the timeline `entries`, and so need not be read from a record.
+fn is_timeline(messages: &[MessageRef], entries: &[HistoryEntry]) -> bool {
+    let mut chat = entries.iter().filter(|entry| entry.category == EntryCategory::Chat);
+    let same = messages.iter().all(|message| {
+        chat.next()
+            .and_then(message_of)
+            .is_some_and(|told| std::ptr::eq(&**told, &**message) || told == message)
+    });
+    same && chat.next().is_none()
+}
+
+/// The messages that the timeline `entries` tells.
+pub(super) fn messages_of(entries: &[HistoryEntry]) -> Vec<MessageRef> {
+    entries.iter().filter_map(message_of).cloned().collect()
+}
+
+fn message_of(entry: &HistoryEntry) -> Option<&MessageRef> {
+    match (&entry.category, &entry.data) {
+        (EntryCategory::Chat, EntryData::Message(message)) => Some(message),
+        _ => None,
     }
 }
 
@@ -104,54 +177,15 @@ impl SessionRecord {
         }
     }
 
-    /// Reads a record. Messages and entries that cannot be read are left out and reported in the
-    /// second value; everything else must be right.
-    ///
-    /// # Errors
-    ///
-    /// When `json` is not a record.
-    pub fn decode(json: &[u8]) -> serde_json::Result<(Self, Vec<Defect>)> {
-        let file: RecordFile<'_> = serde_json::from_slice(json)?;
-        let mut defects = Vec::new();
-        let compacted = file.log.is_none_or(|log| log.compacted);
-        let history: Vec<HistoryEntry> = decode_all("history", &file.history, &mut defects);
-        let messages = if compacted || history.is_empty() {
-            decode_all("messages", &file.messages, &mut defects)
-        } else {
-            history.iter().filter_map(chat_message).collect()
-        };
-        let record = Self {
-            id: file.id,
-            name: file.name,
-            cwd: file.cwd,
-            created_at: file.created_at,
-            updated_at: file.updated_at,
-            message_count: file.message_count,
-            preview: file.preview,
-            log: file.log,
-            forked_from: file.forked_from,
-            system_prompt: file.system_prompt,
-            tool_schemas: file.tool_schemas,
-            messages,
-            history,
-            extra: file.extra,
-        };
-        Ok((record, defects))
-    }
-
     /// The state of the session as the record alone tells it. The system message, which the record
     /// repeats at the head of the messages, is not part of a history.
     #[must_use]
-    pub fn into_stored(self) -> StoredSession {
-        let mut stored = StoredSession::new(self.id);
-        let (mut messages, mut entries) = (self.messages, self.history);
+    pub fn into_stored(mut self) -> StoredSession {
+        let system = self.take_system_message();
+        let (messages, mut entries) = (std::mem::take(&mut self.messages), std::mem::take(&mut self.history));
         let foreign = self.log.is_none();
         let compacted = self.log.is_none_or(|log| log.compacted);
-        if compacted && messages.first().is_some_and(is_system) {
-            let system = messages.remove(0);
-            stored.system_prompt = Some(system.text().into());
-        }
-        if foreign && entries.first().and_then(chat_message).as_ref().is_some_and(is_system) {
+        if foreign && entries.first().and_then(message_of).is_some_and(is_system) {
             entries.remove(0);
         }
         if entries.is_empty() {
@@ -165,18 +199,43 @@ impl SessionRecord {
             // A replacement of messages always applies.
             let _ = history.apply(&HistoryMutation::Replace { messages });
         }
+        self.with_history(history, system)
+    }
+
+    /// The same of a record that is exactly as it was written: its history is believed, and not hashed.
+    pub(super) fn restore(mut self) -> StoredSession {
+        let Some(log) = self.log else { return self.into_stored() };
+        let system = self.take_system_message();
+        let (messages, entries) = (std::mem::take(&mut self.messages), std::mem::take(&mut self.history));
+        self.with_history(log.restore(messages, entries), system)
+    }
+
+    /// Takes the system prompt off the messages, where it was put before them.
+    fn take_system_message(&mut self) -> Option<Arc<str>> {
+        let put_there = match self.log {
+            None => true,
+            Some(log) => log.compacted && self.system_prompt.is_some(),
+        };
+        let is_there = put_there && self.messages.first().is_some_and(is_system);
+        is_there.then(|| self.messages.remove(0).text().into())
+    }
+
+    fn with_history(self, history: History, system: Option<Arc<str>>) -> StoredSession {
+        let mut stored = StoredSession::new(self.id);
         stored.name = self.name;
         stored.cwd = self.cwd;
         stored.created_at = self.created_at;
         stored.updated_at = self.updated_at;
         stored.forked_from = self.forked_from;
-        stored.system_prompt = self.system_prompt.or(stored.system_prompt);
+        stored.system_prompt = self.system_prompt.or(system);
         stored.tool_schemas = self.tool_schemas.map(|schemas| schemas.to_vec());
         stored.history = history;
         stored.extra = self.extra;
         if let Some(log) = self.log {
             stored.turn = log.turn;
-            stored.mark = LogMark { seq: log.seq, offset: log.offset };
+            stored.usage = log.usage;
+            let seq = if Sequence::may_have(log.seq) { log.seq } else { 0 };
+            stored.mark = LogMark { seq, offset: log.offset };
         }
         stored
     }
@@ -184,60 +243,6 @@ impl SessionRecord {
 
 fn is_system(message: &MessageRef) -> bool {
     message.role() == "system"
-}
-
-fn chat_message(entry: &HistoryEntry) -> Option<MessageRef> {
-    match &entry.data {
-        robota_core::EntryData::Message(message) => Some(message.clone()),
-        robota_core::EntryData::Event(_) => None,
-    }
-}
-
-fn decode_all<T: DeserializeOwned>(field: &str, items: &[&RawValue], defects: &mut Vec<Defect>) -> Vec<T> {
-    let mut decoded = Vec::with_capacity(items.len());
-    for (index, item) in items.iter().enumerate() {
-        match serde_json::from_str(item.get()) {
-            Ok(value) => decoded.push(value),
-            Err(error) => defects.push(Defect {
-                kind: DefectKind::Snapshot,
-                line: None,
-                offset: 0,
-                length: item.get().len() as u64,
-                detail: format!("{field}[{index}] of the record: {error}"),
-            }),
-        }
-    }
-    decoded
-}
-
-/// A record file with messages and entries still undecoded.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RecordFile<'a> {
-    id: SessionId,
-    #[serde(default)]
-    name: Option<String>,
-    cwd: PathBuf,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    #[serde(default)]
-    message_count: Option<usize>,
-    #[serde(default)]
-    preview: Option<String>,
-    #[serde(default)]
-    log: Option<RecordLog>,
-    #[serde(default)]
-    forked_from: Option<SessionId>,
-    #[serde(default)]
-    system_prompt: Option<Arc<str>>,
-    #[serde(default)]
-    tool_schemas: Option<Arc<[Value]>>,
-    #[serde(borrow)]
-    messages: Vec<&'a RawValue>,
-    #[serde(borrow, default)]
-    history: Vec<&'a RawValue>,
-    #[serde(flatten)]
-    extra: Map<String, Value>,
 }
 
 #[cfg(test)]

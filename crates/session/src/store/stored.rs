@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use robota_core::{History, SessionId, Timestamp};
+use robota_core::{History, SessionId, Timestamp, Usage};
 use serde_json::{Map, Value};
 
 use crate::{Defects, LogMark};
@@ -33,6 +33,8 @@ pub struct StoredSession {
     pub history: History,
     /// Number of the last turn; 0 before the first.
     pub turn: u32,
+    /// Tokens of all its model calls, those of compactions too.
+    pub usage: Usage,
     /// The end of the log.
     pub mark: LogMark,
     /// Where in the log the snapshot was taken that this state was read from; 0 without one.
@@ -64,6 +66,7 @@ impl StoredSession {
             forked_from: None,
             history: History::default(),
             turn: 0,
+            usage: Usage::default(),
             mark: LogMark::default(),
             snapshot_offset: 0,
             started_calls: BTreeSet::new(),

@@ -2,14 +2,35 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod always_sendable;
+mod archive;
+mod cases;
+mod compaction;
+mod conformance;
+mod conversation;
+mod corruption;
 mod crash;
+mod disk_failures;
 mod durability;
+mod expand;
 mod half_done;
+mod handover;
 #[cfg(unix)]
 mod hostile;
+mod lifecycle;
 mod listing;
+mod misnumbered;
+mod mutations;
+mod payload_damage;
+mod payloads;
 mod permission;
+mod random_events;
+mod recorded;
 mod replay;
+mod rerun_compaction;
 mod run;
 mod scene;
+mod snapshots;
 mod store;
+mod two_processes;
+mod validate;

@@ -4,14 +4,19 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use futures_util::future::BoxFuture;
 use robota_core::{
-    Access, DynTool, InvalidArguments, PermissionMode, PreparedCall, ToolClass, ToolOutcome, ToolSpec,
+    Access, DynTool, EventKind, InvalidArguments, PermissionMode, PermissionResolution, PreparedCall,
+    ToolClass, ToolOutcome, ToolSpec, TurnEnd,
 };
-use robota_session::{PermissionAnswer, PermissionRequest, Session, SessionOptions};
+use robota_session::{
+    ExternalApproval, PermissionAnswer, PermissionRequest, ReviewDecision, Session, SessionOptions, Spinner,
+    Subscription, TerminalApproval, TerminalOutput,
+};
 use robota_testkit::{Gate, Reply, Script};
 use serde_json::json;
 
-use crate::scene::Scene;
+use crate::scene::{Scene, wait_for};
 
 /// A shell that runs nothing.
 struct FakeBash {
@@ -67,7 +72,7 @@ fn answering(
     options.permission_handler = Some(Arc::new(move |request: PermissionRequest| {
         count.fetch_add(1, Ordering::SeqCst);
         let answer = answer(&request);
-        Box::pin(async move { answer }) as futures_util::future::BoxFuture<'static, PermissionAnswer>
+        Box::pin(async move { answer }) as BoxFuture<'static, PermissionAnswer>
     }));
     asked
 }
@@ -128,7 +133,7 @@ async fn an_abort_takes_an_open_question_back() {
         Box::pin(async move {
             held.pass().await;
             PermissionAnswer::Allow
-        }) as futures_util::future::BoxFuture<'static, PermissionAnswer>
+        }) as BoxFuture<'static, PermissionAnswer>
     }));
     let session = Arc::new(Session::create(shell.scene.options()).await.unwrap());
     let running = tokio::spawn({
@@ -138,6 +143,101 @@ async fn an_abort_takes_an_open_question_back() {
     gate.reached().await;
     session.abort();
     let outcome = running.await.unwrap().unwrap();
-    assert_eq!(outcome.ended, robota_core::TurnEnd::Interrupted);
+    assert_eq!(outcome.ended, TurnEnd::Interrupted);
     assert_eq!(shell.ran.lock().unwrap().len(), 0);
+}
+
+/// Waits for the question about the call `id`, which a client sees in the stream.
+async fn question(events: &mut Subscription, id: &str) {
+    let event = wait_for(events, "permission_request").await;
+    let json = serde_json::to_value(&event.kind).unwrap();
+    assert_eq!((json["toolCallId"].as_str(), json["toolName"].as_str()), (Some(id), Some("Bash")));
+}
+
+#[tokio::test]
+async fn a_program_decides_by_the_id_of_the_call() {
+    let mut shell = shell(&["make test", "make all", "rm -rf build"]);
+    shell.scene.options.permission_handler = Some(Arc::new(ExternalApproval));
+    let session = Arc::new(Session::create(shell.scene.options()).await.unwrap());
+    let mut events = session.subscribe();
+    assert!(!session.notify_approval("c0", ReviewDecision::Approved), "nothing waits yet");
+    let running = tokio::spawn({
+        let session = session.clone();
+        async move { session.run("Test it.").await }
+    });
+    question(&mut events, "c0").await;
+    assert_eq!(session.pending_approvals(), ["c0"]);
+    assert!(!session.notify_approval("c9", ReviewDecision::Approved), "another call");
+    assert!(session.notify_approval("c0", ReviewDecision::Approved));
+    question(&mut events, "c1").await;
+    assert!(session.notify_approval("c1", ReviewDecision::Denied));
+    question(&mut events, "c2").await;
+    assert!(session.notify_approval("c2", ReviewDecision::Abort));
+    let outcome = running.await.unwrap().unwrap();
+    assert_eq!(outcome.ended, TurnEnd::Interrupted);
+    assert_eq!(*shell.ran.lock().unwrap(), ["make test"]);
+    assert!(session.pending_approvals().is_empty());
+    let resolutions: Vec<_> = shell
+        .scene
+        .events()
+        .into_iter()
+        .filter_map(|event| match event.kind {
+            EventKind::PermissionResolved { tool_call_id, resolution } => Some((tool_call_id, resolution)),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        ("c0".to_owned(), PermissionResolution::Allowed),
+        ("c1".to_owned(), PermissionResolution::Denied),
+        ("c2".to_owned(), PermissionResolution::Aborted),
+    ];
+    assert_eq!(resolutions, expected);
+}
+
+/// A terminal on which somebody chooses what was planned.
+struct FakeTerminal {
+    shown: Mutex<String>,
+    choices: Mutex<Vec<Option<usize>>>,
+}
+
+struct NoSpinner;
+
+impl Spinner for NoSpinner {
+    fn update(&mut self, _: &str) {}
+}
+
+impl TerminalOutput for FakeTerminal {
+    fn write(&self, text: &str) {
+        self.shown.lock().unwrap().push_str(text);
+    }
+
+    fn prompt<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    fn select<'a>(&'a self, options: &'a [String], _: usize) -> BoxFuture<'a, Option<usize>> {
+        self.write(&format!("{options:?}\n"));
+        let choice = self.choices.lock().unwrap().remove(0);
+        Box::pin(async move { choice })
+    }
+
+    fn spinner(&self, _: &str) -> Box<dyn Spinner> {
+        Box::new(NoSpinner)
+    }
+}
+
+#[tokio::test]
+async fn a_terminal_shows_what_would_run_and_takes_the_answer() {
+    let mut shell = shell(&["make test", "rm -rf \u{1b}[2Jbuild", "ls"]);
+    let choices = Mutex::new(vec![Some(0), Some(9), None]);
+    let terminal = Arc::new(FakeTerminal { shown: Mutex::default(), choices });
+    shell.scene.options.permission_handler = Some(Arc::new(TerminalApproval::new(terminal.clone())));
+    let session = Session::create(shell.scene.options()).await.unwrap();
+    let outcome = session.run("Test it.").await.unwrap();
+    assert_eq!(*shell.ran.lock().unwrap(), ["make test"], "no answer, or nonsense, is no");
+    assert_eq!(outcome.denials.len(), 2);
+    let shown = terminal.shown.lock().unwrap();
+    assert!(shown.contains(r#"Bash wants to run: {"command":"make test"}"#), "{shown}");
+    assert!(shown.contains("Allow Bash(make test"), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "{shown}");
 }

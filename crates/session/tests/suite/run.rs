@@ -53,6 +53,7 @@ async fn the_log_tells_the_turn_in_order_and_is_what_is_streamed() {
         "provider_response_normalized",
         "history_mutation",
         "context",
+        "assistant",
         "complete",
         "session_shutdown",
     ];
@@ -61,7 +62,7 @@ async fn the_log_tells_the_turn_in_order_and_is_what_is_streamed() {
     assert!(matches!(&logged[6].kind, EventKind::TextDelta { delta } if delta == "Hello"));
     assert_eq!(
         logged.iter().map(|event| event.turn).collect::<Vec<_>>(),
-        [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]
+        [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]
     );
     let mut seqs = Vec::new();
     let mut stream_names = Vec::new();
@@ -69,7 +70,7 @@ async fn the_log_tells_the_turn_in_order_and_is_what_is_streamed() {
         seqs.push(event.seq);
         stream_names.push(event_name(&event.kind));
     }
-    assert_eq!(seqs, (2..=13).collect::<Vec<u64>>());
+    assert_eq!(seqs, (2..=14).collect::<Vec<u64>>());
     assert_eq!(stream_names.iter().filter(|name| *name == "text_delta").count(), 2);
 }
 

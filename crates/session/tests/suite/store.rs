@@ -53,8 +53,9 @@ async fn the_record_is_one_that_the_original_reads() {
         "log",
         "systemPrompt",
         "toolSchemas",
-        "messages",
         "history",
+        "messages",
+        "seal",
     ];
     assert_eq!(keys, expected);
     assert_eq!(record["createdAt"], "2026-01-01T00:00:00.000Z");

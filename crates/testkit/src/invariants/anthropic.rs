@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::tools::{self, Offered, Pairing};
-use super::{Report, Rule, check_text, list};
+use super::{Report, Rule, check_text, list, text};
 use crate::RecordedRequest;
 
 pub(super) fn check(request: &RecordedRequest, body: &Value, report: &mut Report) {
@@ -77,7 +77,7 @@ fn check_message<'a>(
             if after_results {
                 report.add(Rule::ResultPlace, format!("{place} has a tool result after other content"));
             }
-            pairing.result(&block["tool_use_id"], place, report);
+            pairing.result(text(&block["tool_use_id"]), place, report);
         } else {
             after_results = true;
         }
@@ -107,8 +107,8 @@ fn check_block<'a>(
             if role != "assistant" {
                 report.add(Rule::ResultPlace, format!("{place} has a tool call but is not the model's"));
             }
-            pairing.call(&block["id"], place, report);
-            tools::check_name(block["name"].as_str().unwrap_or_default(), report);
+            pairing.call(text(&block["id"]), place, report);
+            tools::check_name(text(&block["name"]), report);
             if !block["input"].is_object() {
                 report.add(Rule::CallInput, format!("the input of a tool call in {place} is not an object"));
             }

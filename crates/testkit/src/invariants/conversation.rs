@@ -9,7 +9,11 @@ use serde_json::{Value, json};
 use super::{Rule, Violation};
 use crate::RecordedRequest;
 
-/// The conversations seen so far, by their first user message.
+/// How a summary begins that stands for what was said before.
+const SUMMARY: &str = "[Context Summary]";
+
+/// The conversations seen so far, by their first user message, and the summary after it, if there is one:
+/// a compaction begins the conversation anew.
 ///
 /// Several may begin with the same words, so each has its own line of requests.
 #[derive(Default)]
@@ -77,13 +81,19 @@ impl Conversations {
 }
 
 fn key_of(request: &RecordedRequest) -> String {
-    let first = request.messages().iter().find(|message| message["role"] == "user");
-    let blocks = first.map(|message| blocks(&message["content"])).unwrap_or_default();
+    let mut messages = request.messages().iter().skip_while(|message| message["role"] != "user");
+    let first = messages.next();
+    let summary = messages.next().filter(|message| is_summary(message));
     let mut key = format!("{:?}", request.dialect);
-    for block in blocks {
+    for block in first.into_iter().chain(summary).flat_map(|message| blocks(&message["content"])) {
         key.push_str(&plain(&block).to_string());
     }
     key
+}
+
+fn is_summary(message: &Value) -> bool {
+    let begins = |block: &Value| block["text"].as_str().is_some_and(|text| text.starts_with(SUMMARY));
+    message["role"] == "assistant" && blocks(&message["content"]).first().is_some_and(|block| begins(block))
 }
 
 /// What a later request changes.

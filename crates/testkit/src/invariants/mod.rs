@@ -6,6 +6,7 @@
 mod anthropic;
 mod conversation;
 mod openai;
+mod sendable;
 mod tools;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use serde_json::Value;
 use crate::{Dialect, RecordedRequest};
 
 pub(crate) use conversation::Conversations;
+pub use sendable::check_sendable;
 
 /// What a request can do wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,7 +86,7 @@ pub(crate) fn describe(violations: &[Violation]) -> String {
 
 /// Checks one model call by itself.
 pub(crate) fn check(request: &RecordedRequest) -> Vec<Violation> {
-    let mut report = Report { request: request.number, violations: Vec::new() };
+    let mut report = Report::new(request.number);
     match (&request.json, request.dialect) {
         (Some(body @ Value::Object(_)), Some(dialect)) => {
             check_envelope(body, &mut report);
@@ -116,6 +118,10 @@ struct Report {
 }
 
 impl Report {
+    fn new(request: usize) -> Self {
+        Self { request, violations: Vec::new() }
+    }
+
     fn add(&mut self, rule: Rule, message: impl Into<String>) {
         self.violations.push(Violation::new(self.request, rule, message.into()));
     }
@@ -124,6 +130,11 @@ impl Report {
 /// The elements of a list; none of anything else.
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A text; empty for anything else.
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 /// Checks that a text is not blank.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::tools::{self, Offered, Pairing};
-use super::{Report, Rule, check_text, list};
+use super::{Report, Rule, check_text, list, text};
 
 /// Checks a body. With `strict_input`, the arguments of calls in the history must be JSON objects:
 /// the service itself takes any text, but chat templates of compatible servers parse it.
@@ -25,7 +25,7 @@ pub(super) fn check(body: &Value, strict_input: bool, report: &mut Report) {
         let place = format!("message {}", index + 1);
         let role = message["role"].as_str().unwrap_or_default();
         if role == "tool" {
-            pairing.result(&message["tool_call_id"], &place, report);
+            pairing.result(text(&message["tool_call_id"]), &place, report);
         } else {
             pairing.close(&place, report);
         }
@@ -52,9 +52,9 @@ fn check_assistant<'a>(
         content => check_content(content, place, report),
     }
     for call in calls {
-        pairing.call(&call["id"], place, report);
+        pairing.call(text(&call["id"]), place, report);
         let function = &call["function"];
-        tools::check_name(function["name"].as_str().unwrap_or_default(), report);
+        tools::check_name(text(&function["name"]), report);
         let Some(arguments) = function["arguments"].as_str() else {
             report.add(Rule::CallInput, format!("the arguments of a tool call in {place} are not a string"));
             continue;

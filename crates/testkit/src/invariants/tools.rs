@@ -54,24 +54,31 @@ fn has_key(schema: &Value, key: &str) -> bool {
 #[derive(Default)]
 pub(super) struct Pairing<'a> {
     seen: BTreeSet<&'a str>,
-    open: BTreeSet<&'a str>,
+    /// In the order of the calls.
+    open: Vec<&'a str>,
     answered: BTreeSet<&'a str>,
 }
 
 impl<'a> Pairing<'a> {
-    pub(super) fn call(&mut self, id: &'a Value, place: &str, report: &mut Report) {
-        let Some(id) = id.as_str().filter(|id| !id.is_empty()) else {
+    pub(super) fn call(&mut self, id: &'a str, place: &str, report: &mut Report) {
+        if id.is_empty() {
             return report.add(Rule::PairedCalls, format!("a tool call in {place} has no id"));
-        };
+        }
         if !self.seen.insert(id) {
             return report.add(Rule::PairedCalls, format!("the call id `{id}` in {place} was used before"));
         }
-        self.open.insert(id);
+        self.open.push(id);
     }
 
-    pub(super) fn result(&mut self, id: &'a Value, place: &str, report: &mut Report) {
-        let id = id.as_str().unwrap_or_default();
-        if self.open.remove(id) {
+    /// The first call that waits for its result, when `id` waits behind it.
+    pub(super) fn open_before(&self, id: &str) -> Option<&'a str> {
+        let first = self.open.first().copied()?;
+        (first != id && self.open.contains(&id)).then_some(first)
+    }
+
+    pub(super) fn result(&mut self, id: &'a str, place: &str, report: &mut Report) {
+        if let Some(at) = self.open.iter().position(|open| *open == id) {
+            self.open.remove(at);
             self.answered.insert(id);
         } else if self.answered.contains(id) {
             report.add(Rule::PairedCalls, format!("{place} has a second result for the call `{id}`"));

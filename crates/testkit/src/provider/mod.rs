@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use robota_core::{
     Capabilities, ModelRequest, ModelStream, Provider, ProviderError, ProviderErrorKind, ProviderInfo,
+    RawCapture,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +22,11 @@ use crate::{Gate, RecordedRequest, Reply, Rule, Script, Violation};
 /// [`FakeModelServer`](crate::FakeModelServer); one that breaks a rule ends with
 /// [`ProviderErrorKind::InvalidRequest`]. Error replies become errors of the kind that their
 /// status implies, a cut becomes [`ProviderErrorKind::Network`].
+///
+/// A gate or a pause that lasts longer than the request's
+/// [`idle_timeout`](ModelRequest::idle_timeout) ends the stream with [`ProviderErrorKind::Timeout`]; a test with
+/// a paused clock sees it at once. [Raw bytes](Reply::raw) become native payloads where
+/// [`raw_capture`](ModelRequest::raw_capture) asks for them.
 pub struct ScriptedProvider {
     info: ProviderInfo,
     director: Arc<Director>,
@@ -122,17 +128,19 @@ impl Provider for ScriptedProvider {
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {
         let record = record::of(&request, self.director.reads_bodies());
         let model = request.model.clone();
+        let idle = request.idle_timeout;
+        let captures = request.raw_capture != RawCapture::Off;
         if !self.director.is_light() {
             self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         }
         let (record, directive, active) = self.director.receive(record);
         let actions = match directive {
-            Some(Directive::Play(reply)) => playback::actions(&reply, &model, record.number),
+            Some(Directive::Play(reply)) => playback::actions(&reply, &model, record.number, captures),
             Some(Directive::Refuse(message)) => failure(ProviderErrorKind::InvalidRequest, &message, 400),
             Some(Directive::Exhausted(message)) => failure(ProviderErrorKind::Server, &message, 500),
             None => VecDeque::new(),
         };
-        playback::play(actions, Arc::clone(&self.director), cancel, active)
+        playback::play(actions, Arc::clone(&self.director), cancel, idle, active)
     }
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
-use robota_core::{ModelEvent, ModelStream, ProviderError, ProviderErrorKind};
+use robota_core::{ModelEvent, ModelStream, PayloadKind, ProviderError, ProviderErrorKind};
 use serde_json::Value;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::Reply;
@@ -18,15 +19,17 @@ pub(super) enum Action {
     Emit(Result<ModelEvent, ProviderError>),
     Gate(String),
     Pause(u64),
+    /// Bytes that mean nothing, but end a silence.
+    SignOfLife,
 }
 
-/// The actions of a reply to the request `number`.
-pub(super) fn actions(reply: &Reply, model: &str, number: usize) -> VecDeque<Action> {
+/// The actions of a reply to the request `number`; with `captures`, raw bytes become native payloads.
+pub(super) fn actions(reply: &Reply, model: &str, number: usize, captures: bool) -> VecDeque<Action> {
     let mut actions = VecDeque::new();
     actions.extend(reply.hold_at.clone().map(Action::Gate));
     match &reply.content {
         Content::Steps(steps) => {
-            let writer = Writer { actions, begun: false, model, number, calls: 0, open: None };
+            let writer = Writer { actions, begun: false, model, number, captures, calls: 0, open: None };
             return writer.write_all(steps);
         }
         Content::Error(error) => actions.push_back(Action::Emit(Err(status_error(error, reply)))),
@@ -45,6 +48,7 @@ struct Writer<'a> {
     begun: bool,
     model: &'a str,
     number: usize,
+    captures: bool,
     calls: usize,
     /// The call in hand.
     open: Option<usize>,
@@ -84,11 +88,15 @@ impl Writer<'_> {
                 self.arguments(&arguments.0.0);
             }
             Step::Arguments(pieces) => self.arguments(&pieces.0),
-            Step::Ping => self.begin(),
-            Step::Raw(bytes) => {
-                let text = String::from_utf8_lossy(&bytes.0).into_owned();
-                self.emit(ModelEvent::Raw(Value::String(text)));
+            Step::Ping => {
+                self.begin();
+                self.actions.push_back(Action::SignOfLife);
             }
+            Step::Raw(bytes) if self.captures => {
+                let text = String::from_utf8_lossy(&bytes.0).into_owned();
+                self.emit(ModelEvent::Raw { kind: PayloadKind::StreamEvent, payload: Value::String(text) });
+            }
+            Step::Raw(_) => self.actions.push_back(Action::SignOfLife),
             Step::Event(event) => self.emit(event.as_ref().clone()),
             Step::Gate(name) => self.actions.push_back(Action::Gate(name.clone())),
             Step::PauseMs(millis) => self.actions.push_back(Action::Pause(*millis)),
@@ -140,35 +148,25 @@ impl Writer<'_> {
     }
 }
 
-/// Plays the actions; ends with an error when `cancel` fires.
+/// Plays the actions; ends with an error when `cancel` fires, or when nothing comes for `idle`.
 pub(super) fn play(
     actions: VecDeque<Action>,
     director: Arc<Director>,
     cancel: CancellationToken,
+    idle: Option<Duration>,
     active: Active,
 ) -> ModelStream {
     let playing = (actions, director, cancel, active);
-    stream::unfold(playing, |(mut actions, director, cancel, active)| async move {
-        let item = loop {
-            let action = actions.pop_front()?;
-            let signal = async {
-                match action {
-                    Action::Emit(item) => return Some(item),
-                    Action::Gate(name) => director.gate(&name).pass().await,
-                    Action::Pause(millis) => tokio::time::sleep(Duration::from_millis(millis)).await,
-                }
-                None
-            };
-            match cancel.run_until_cancelled(signal).await {
-                Some(Some(item)) => break item,
-                Some(None) => {}
-                None => {
-                    break Err(ProviderError::new(
-                        ProviderErrorKind::Cancelled,
-                        "the model call was cancelled",
-                    ));
-                }
-            }
+    stream::unfold(playing, move |(mut actions, director, cancel, active)| async move {
+        if actions.is_empty() {
+            return None;
+        }
+        let item = {
+            let next = next_item(&mut actions, &director, idle);
+            cancel.run_until_cancelled(next).await.unwrap_or_else(|| {
+                let message = "the model call was cancelled";
+                Some(Err(ProviderError::new(ProviderErrorKind::Cancelled, message)))
+            })?
         };
         if item.is_err() {
             actions.clear();
@@ -176,6 +174,39 @@ pub(super) fn play(
         Some((item, (actions, director, cancel, active)))
     })
     .boxed()
+}
+
+/// The next item of the stream. Several waits without a sign of life between them are one silence.
+async fn next_item(
+    actions: &mut VecDeque<Action>,
+    director: &Director,
+    idle: Option<Duration>,
+) -> Option<Result<ModelEvent, ProviderError>> {
+    loop {
+        let silence = async {
+            loop {
+                match actions.pop_front() {
+                    Some(Action::Gate(name)) => director.gate(&name).pass().await,
+                    Some(Action::Pause(millis)) => tokio::time::sleep(Duration::from_millis(millis)).await,
+                    action => return action,
+                }
+            }
+        };
+        let action = match idle {
+            Some(idle) => match timeout(idle, silence).await {
+                Ok(action) => action,
+                Err(_) => {
+                    let message = format!("the scripted provider sent nothing for {idle:?}");
+                    return Some(Err(ProviderError::new(ProviderErrorKind::Timeout, message)));
+                }
+            },
+            None => silence.await,
+        };
+        match action? {
+            Action::Emit(item) => return Some(item),
+            Action::Gate(_) | Action::Pause(_) | Action::SignOfLife => {}
+        }
+    }
 }
 
 fn broken() -> ProviderError {

@@ -113,6 +113,19 @@ async fn two_sessions_may_begin_with_the_same_words() {
 }
 
 #[tokio::test]
+async fn a_compaction_begins_the_conversation_anew() {
+    let requests = [
+        request("s", &turn(&["[Context Summary]\none", "b"])),
+        request("s", &turn(&["[Context Summary]\none", "b", "c", "d"])),
+        request("s", &turn(&["[Context Summary]\ntwo", "d"])),
+        request("s", &turn(&["[Context Summary]\ntwo", "changed"])),
+    ];
+    let found = unstable(always(), &requests).await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].1.starts_with("compared with request 3, message 3 (user) changed"), "{found:?}");
+}
+
+#[tokio::test]
 async fn a_retry_is_no_second_session() {
     let requests = [
         request("s", &turn(&[])),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use robota_core::{
-    Body, FinishReason, Message, MessageRef, ModelEvent, ModelRequest, Provider, ProviderErrorKind,
-    Timestamp, ToolCall, ToolClass, ToolSpec, Usage,
+    Body, FinishReason, Message, MessageRef, ModelEvent, ModelRequest, PayloadKind, Provider,
+    ProviderErrorKind, RawCapture, Timestamp, ToolCall, ToolClass, ToolSpec, Usage,
 };
 use robota_testkit::{Dialect, Reply, Rule, Script, ScriptedProvider};
 use serde_json::json;
@@ -169,4 +169,39 @@ async fn checks_can_be_loosened() {
     let light = ScriptedProvider::new("a").light();
     assert!(collect(&light, empty()).await.1.is_none());
     assert!(light.requests().is_empty() && light.recorded().is_empty());
+}
+
+/// What a call with that idle time ends with, and when.
+async fn after_silence(reply: Reply, idle: Duration) -> (usize, Option<ProviderErrorKind>, Duration) {
+    let begun = tokio::time::Instant::now();
+    let mut request = hi();
+    request.idle_timeout = Some(idle);
+    let (events, error) = collect(&ScriptedProvider::new(reply), request).await;
+    (events.len(), error.map(|error| error.kind()), begun.elapsed())
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_longer_than_the_idle_time_ends_the_stream() {
+    let idle = Duration::from_secs(10);
+    let timed_out = |events| (events, Some(ProviderErrorKind::Timeout), idle);
+    assert_eq!(after_silence(Reply::new().text("a").gate("never"), idle).await, timed_out(2));
+    assert_eq!(after_silence(Reply::new().text("a").hold_at("never"), idle).await, timed_out(0));
+    let in_two = Reply::new().pause_ms(6_000).pause_ms(6_000);
+    assert_eq!(after_silence(in_two, idle).await, timed_out(0));
+
+    let lively =
+        Reply::new().pause_ms(6_000).ping().pause_ms(6_000).ping().pause_ms(6_000).text("a").pause_ms(6_000);
+    let ended = after_silence(lively, idle).await;
+    assert_eq!(ended, (4, None, Duration::from_secs(24)));
+}
+
+#[tokio::test]
+async fn native_payloads_are_handed_over_where_they_are_asked_for() {
+    let provider = ScriptedProvider::new(Script::from_iter((0..2).map(|_| Reply::new().raw("x").text("a"))));
+    let mut request = hi();
+    let without = collect(&provider, request.clone()).await.0;
+    request.raw_capture = RawCapture::Responses;
+    let mut with = collect(&provider, request).await.0;
+    assert_eq!(with.remove(0), ModelEvent::Raw { kind: PayloadKind::StreamEvent, payload: json!("x") });
+    assert_eq!(with[1..], without[1..]);
 }

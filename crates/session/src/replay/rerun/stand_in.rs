@@ -12,23 +12,19 @@ use robota_core::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::recording::RecordedAnswer;
+use super::progress::Progress;
+use crate::replay::recording::RecordedAnswer;
 
-/// A model that gives the recorded answers in order, and keeps what it was asked.
+/// A model that gives the recorded answers in order, and has every request checked.
 pub(super) struct StandInModel {
     info: ProviderInfo,
-    answers: Mutex<VecDeque<RecordedAnswer>>,
-    pub(super) requests: Mutex<Vec<Vec<MessageRef>>>,
+    progress: Arc<Progress>,
 }
 
 impl StandInModel {
-    pub(super) fn new(provider: &str, answers: Vec<RecordedAnswer>) -> Self {
+    pub(super) fn new(provider: &str, progress: Arc<Progress>) -> Self {
         let capabilities = Capabilities { tools: true, images: true, thinking: true };
-        Self {
-            info: ProviderInfo::new(provider, capabilities),
-            answers: Mutex::new(answers.into()),
-            requests: Mutex::default(),
-        }
+        Self { info: ProviderInfo::new(provider, capabilities), progress }
     }
 }
 
@@ -38,14 +34,19 @@ impl Provider for StandInModel {
     }
 
     fn stream(&self, request: ModelRequest, _: CancellationToken) -> ModelStream {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request.messages);
-        let next = self.answers.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        let events = match next {
-            Some(answer) => events_of(&answer).into_iter().map(Ok).collect(),
-            None => vec![Err(ProviderError::new(ProviderErrorKind::Protocol, "the recording ends here"))],
+        let recorded = self.progress.made(&request);
+        let events = match recorded.map(|recorded| recorded.answer.as_ref()) {
+            Some(Some(answer)) => events_of(answer).into_iter().map(Ok).collect(),
+            // A turn goes on after a call that failed only where the provider refused its length.
+            Some(None) if self.progress.goes_on() => vec![failure(ProviderErrorKind::ContextLength)],
+            _ => vec![failure(ProviderErrorKind::Protocol)],
         };
         stream::iter(events).boxed()
     }
+}
+
+fn failure(kind: ProviderErrorKind) -> Result<ModelEvent, ProviderError> {
+    Err(ProviderError::new(kind, "the recording has no answer"))
 }
 
 fn events_of(answer: &RecordedAnswer) -> Vec<ModelEvent> {
@@ -71,12 +72,15 @@ fn events_of(answer: &RecordedAnswer) -> Vec<ModelEvent> {
     events
 }
 
+/// The recorded results of calls, by id. An id may come again when its first call is compacted away.
+type Results = Mutex<HashMap<String, VecDeque<MessageRef>>>;
+
 /// Tools with the recorded specs and results.
 pub(super) fn stand_in_tools(
     specs: &[Arc<ToolSpec>],
-    results: &HashMap<String, MessageRef>,
+    results: HashMap<String, VecDeque<MessageRef>>,
 ) -> Vec<Arc<dyn DynTool>> {
-    let results = Arc::new(results.clone());
+    let results = Arc::new(Mutex::new(results));
     let tool = |spec: &Arc<ToolSpec>| -> Arc<dyn DynTool> {
         Arc::new(StandInTool { spec: Arc::clone(spec), results: Arc::clone(&results) })
     };
@@ -85,7 +89,7 @@ pub(super) fn stand_in_tools(
 
 struct StandInTool {
     spec: Arc<ToolSpec>,
-    results: Arc<HashMap<String, MessageRef>>,
+    results: Arc<Results>,
 }
 
 impl DynTool for StandInTool {
@@ -96,7 +100,10 @@ impl DynTool for StandInTool {
     fn prepare(&self, _: &str) -> Result<PreparedCall, InvalidArguments> {
         let results = Arc::clone(&self.results);
         Ok(PreparedCall::new(Vec::new(), move |context| {
-            Box::pin(async move { Ok(recorded(results.get(context.call_id.as_ref()))) })
+            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+            let result = results.get_mut(context.call_id.as_ref()).and_then(VecDeque::pop_front);
+            let outcome = recorded(result.as_ref());
+            Box::pin(async move { Ok(outcome) })
         }))
     }
 }

@@ -1,37 +1,18 @@
-//! The one vocabulary of what happens in a session: what is logged is what is streamed is what is replayed.
+//! The kinds of events, by the names of seed `000`, Session Logging.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
-use serde::{Deserialize, Deserializer, Serialize, de};
-use serde_json::value::RawValue;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{
-    Error, FinishReason, HistoryMutation, HistoryRef, PermissionMode, SessionId, Timestamp, ToolSpec, Usage,
+use super::{
+    CompactTrigger, ContextState, PayloadKind, PermissionResolution, RequestPurpose, TurnAbortReason, TurnEnd,
 };
-
-/// Something that happened in a session.
-///
-/// As JSON, one flat object: the envelope, then `event` with the name of the kind and the fields of
-/// the kind beside it (facts sheet 4.2), all in camelCase.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Event {
-    /// Number of the event in its session, from 1. A log line that joins several deltas has the number
-    /// of the last; events that are not logged leave gaps.
-    pub seq: u64,
-    /// When it happened.
-    pub timestamp: Timestamp,
-    /// The session.
-    pub session_id: SessionId,
-    /// Number of the turn, from 1; 0 outside of turns.
-    pub turn: u32,
-    /// What happened.
-    #[serde(flatten)]
-    pub kind: EventKind,
-}
+use crate::{
+    FinishReason, HistoryMutation, HistoryRef, PermissionMode, RawCapture, RequestDigest, SessionId,
+    ToolSpec, Usage,
+};
 
 /// What happened. Names as in seed `000`, Session Logging.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -62,6 +43,12 @@ pub enum EventKind {
         /// The session this one was forked from.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         forked_from: Option<SessionId>,
+        /// Most output tokens of one model call, where the session sets a limit.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        max_output_tokens: Option<u32>,
+        /// Which native payloads are recorded.
+        #[serde(skip_serializing_if = "RawCapture::is_off", default)]
+        raw_capture: RawCapture,
     },
     /// The session was opened again, possibly with another prompt, model or set of tools.
     SessionResume {
@@ -81,6 +68,12 @@ pub enum EventKind {
         /// place, each gap between messages, and an end that is missing.
         #[serde(default)]
         skipped_lines: usize,
+        /// Most output tokens of one model call from now on, where the session sets a limit.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        max_output_tokens: Option<u32>,
+        /// Which native payloads are recorded from now on.
+        #[serde(skip_serializing_if = "RawCapture::is_off", default)]
+        raw_capture: RawCapture,
     },
     /// The user gave the session another name, or took its name away.
     SessionName {
@@ -89,8 +82,11 @@ pub enum EventKind {
     },
     /// A prompt was accepted.
     User {
-        /// The prompt as submitted.
+        /// The prompt as submitted; what hooks and the session add to it stands in the message.
         content: String,
+        /// True for input that arrived while the turn was running.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        steering: bool,
     },
     /// A turn is about to call the model.
     PreRun {
@@ -118,6 +114,26 @@ pub enum EventKind {
         /// The call asks for a closing answer without tools.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         last_words: bool,
+        /// What the call is for.
+        #[serde(default, skip_serializing_if = "RequestPurpose::is_turn")]
+        purpose: RequestPurpose,
+        /// Stands for every byte that is sent; `None` in logs of before it was recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<RequestDigest>,
+    },
+    /// What provider and program said to each other, in the provider's own words. Recorded only where
+    /// the session asks for it.
+    ProviderNativeRawPayload {
+        /// Number of the round.
+        round: u32,
+        /// Provider id.
+        provider: String,
+        /// What the payload is.
+        payload_kind: PayloadKind,
+        /// Number of the payload in its call, from 0.
+        sequence: u32,
+        /// The request, the answer, or a list of stream events.
+        payload: Value,
     },
     /// A model call failed and is tried again.
     ProviderRetry {
@@ -167,6 +183,17 @@ pub enum EventKind {
         usage: Usage,
         /// Calls it asks for.
         tool_calls_count: usize,
+        /// Ids of calls that were not unique, as the message has them, with those the provider gave. With
+        /// them this event also stands for the answer as it came, `provider_response_raw`.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        renamed_calls: Map<String, Value>,
+    },
+    /// The answer to the prompt is part of the history.
+    Assistant {
+        /// The last message of the model in this turn.
+        message_id: String,
+        /// The history after the turn.
+        history: HistoryRef,
     },
     /// The history changed. Replay is the fold of these.
     HistoryMutation(HistoryMutation),
@@ -179,7 +206,8 @@ pub enum EventKind {
         /// Names of the tools, in call order.
         tools: Vec<String>,
     },
-    /// A call is about to run. In the log before its effect.
+    /// A call was looked at: it is about to run, or is answered without running. In the log before its
+    /// effect.
     ToolExecutionRequest {
         /// Place in the batch, from 0.
         index: usize,
@@ -196,6 +224,27 @@ pub enum EventKind {
         tool_call_id: String,
         /// The output.
         text: String,
+    },
+    /// A person is asked whether a call may run.
+    PermissionRequest {
+        /// Name of the tool.
+        tool_name: String,
+        /// Id of the call.
+        tool_call_id: String,
+        /// The arguments.
+        parameters: Value,
+        /// Why there is a question.
+        reason: String,
+        /// The rule that an approval for the session would add.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        allow_rule: Option<String>,
+    },
+    /// The question about a call is settled.
+    PermissionResolved {
+        /// Id of the call.
+        tool_call_id: String,
+        /// How.
+        resolution: PermissionResolution,
     },
     /// A call was not allowed to run.
     PermissionDenied {
@@ -237,8 +286,68 @@ pub enum EventKind {
         /// Id of the message.
         message_id: String,
     },
+    /// A hook had something to say. Hooks without effect are not recorded.
+    Hook {
+        /// Name of the hook event, such as `UserPromptSubmit`.
+        hook_event_name: String,
+        /// What it stopped, and why.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        blocked: Option<String>,
+        /// Text it added for the model.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        additional_context: Vec<String>,
+        /// Text for the person.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        system_messages: Vec<String>,
+    },
+    /// A compaction is about to make its first model call. With the history, the prompt, the tools and the
+    /// output limit, it stands for everything that shapes its calls.
+    CompactStart {
+        /// What asked for it.
+        trigger: CompactTrigger,
+        /// The share of the window to come under; `None` where smaller is enough.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        goal: Option<f64>,
+        /// What the summary should pay attention to, with what hooks have added.
+        #[serde(skip_serializing_if = "String::is_empty", default)]
+        instructions: String,
+        /// Bytes of the message that is about to be added.
+        #[serde(skip_serializing_if = "is_zero", default)]
+        coming_bytes: u64,
+        /// Size of the window, in tokens; 0 when unknown.
+        context_window: u64,
+    },
+    /// One model call of a compaction is done.
+    CompactSummary {
+        /// Number of the part that was summarised, from 1.
+        part: u32,
+        /// The summary so far.
+        summary: String,
+        /// Tokens of the call.
+        usage: Usage,
+    },
+    /// The history was compacted.
+    ContextCompact {
+        /// What asked for it.
+        trigger: CompactTrigger,
+        /// How full the window was.
+        before: ContextState,
+        /// How full it is.
+        after: ContextState,
+        /// Messages that the summary stands for.
+        summarized_messages: usize,
+        /// Messages that stayed as they were.
+        kept_messages: usize,
+        /// Model calls made.
+        parts: u32,
+        /// Tokens of all of them.
+        usage: Usage,
+    },
     /// The turn was aborted; what had been streamed is kept.
     Interrupted {
+        /// Why.
+        #[serde(default)]
+        reason: TurnAbortReason,
         /// The history at the end of the turn.
         history: HistoryRef,
     },
@@ -275,42 +384,20 @@ pub enum EventKind {
         /// Why: `prompt_input_exit`, `other` and so on (facts sheet 2.7).
         reason: String,
     },
+    /// A step of the shutdown failed; the next ones were made all the same.
+    SessionShutdownStepError {
+        /// The step.
+        step: String,
+        /// What went wrong.
+        error: String,
+    },
     /// A kind this version does not know, with all its fields.
     #[serde(untagged)]
     Unknown(Map<String, Value>),
 }
 
-/// How a turn ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum TurnEnd {
-    /// The model finished.
-    Completed,
-    /// The turn was aborted.
-    Interrupted,
-    /// The rounds ran out.
-    MaxRounds,
-    /// The context window is nearly full.
-    ContextFull,
-    /// The model declined, or a filter ended the answer.
-    Refused,
-    /// The model's answer reached the output limit.
-    OutputLimit,
-    /// The turn failed; the error precedes.
-    Failed,
-}
-
-/// How full the context window is (seed `000`, `getContextState`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ContextState {
-    /// Tokens in use, as far as known.
-    pub used_tokens: u64,
-    /// Size of the window.
-    pub max_tokens: u64,
-    /// Share in use, from 0 to 100 and beyond.
-    pub used_percentage: f64,
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl EventKind {
@@ -318,109 +405,5 @@ impl EventKind {
     #[must_use]
     pub const fn is_ephemeral(&self) -> bool {
         matches!(self, Self::TextDelta { .. } | Self::ThinkingDelta { .. } | Self::ToolProgress { .. })
-    }
-}
-
-impl<'de> Deserialize<'de> for Event {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Envelope {
-            seq: u64,
-            timestamp: Timestamp,
-            session_id: SessionId,
-            #[serde(default)]
-            turn: u32,
-        }
-        let line = <&RawValue>::deserialize(deserializer)?.get();
-        let envelope: Envelope = serde_json::from_str(line).map_err(de::Error::custom)?;
-        let mut kind: EventKind = serde_json::from_str(line).map_err(de::Error::custom)?;
-        if let EventKind::Unknown(fields) = &mut kind {
-            for key in ["seq", "timestamp", "sessionId", "turn"] {
-                fields.shift_remove(key);
-            }
-        }
-        let Envelope { seq, timestamp, session_id, turn } = envelope;
-        Ok(Self { seq, timestamp, session_id, turn, kind })
-    }
-}
-
-/// Where everything that happens in a turn goes.
-///
-/// The session's implementation stamps each kind, and hands it to the log and to all subscribers.
-pub trait EventSink: Send + Sync {
-    /// Takes an event. Never blocks.
-    fn emit(&self, kind: EventKind);
-
-    /// Waits until everything emitted so far has been handed to the operating system, so that it
-    /// survives the death of this process.
-    ///
-    /// # Errors
-    ///
-    /// When the log cannot be written; the turn must not go on.
-    fn written(&self) -> BoxFuture<'_, Result<(), Error>>;
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::Message;
-
-    fn read(line: &str) -> Event {
-        serde_json::from_str(line).unwrap()
-    }
-
-    #[test]
-    fn an_event_is_one_flat_object_and_reads_back() {
-        let message = Message::user("m1", Timestamp::from_millis(0), "hi");
-        let event = Event {
-            seq: 7,
-            timestamp: Timestamp::from_millis(0),
-            session_id: "s1".parse().unwrap(),
-            turn: 2,
-            kind: EventKind::HistoryMutation(HistoryMutation::AppendMessage {
-                index: 0,
-                message: message.into(),
-            }),
-        };
-        let line = serde_json::to_string(&event).unwrap();
-        let expected = r#"{"seq":7,"timestamp":"1970-01-01T00:00:00.000Z","sessionId":"s1","turn":2,"event":"history_mutation","mutation":"append_message","index":0,"message":{"id":"m1","timestamp":"1970-01-01T00:00:00.000Z","state":"complete","role":"user","content":"hi"}}"#;
-        assert_eq!(line, expected);
-        assert_eq!(serde_json::to_string(&read(&line)).unwrap(), expected);
-    }
-
-    #[test]
-    fn an_event_of_a_later_version_is_kept_whole() {
-        let line = r#"{"seq":1,"timestamp":"1970-01-01T00:00:00.000Z","sessionId":"s1","turn":0,"event":"moon_phase","phase":"full"}"#;
-        let event = read(line);
-        let EventKind::Unknown(fields) = &event.kind else { panic!("{event:?}") };
-        assert_eq!(json!(fields), json!({"event": "moon_phase", "phase": "full"}));
-        assert_eq!(serde_json::to_string(&event).unwrap(), line);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_working_directory_that_is_not_utf8_is_written_as_far_as_text_can() {
-        use std::os::unix::ffi::OsStrExt;
-        let kind = EventKind::SessionInit {
-            cwd: std::ffi::OsStr::from_bytes(b"/p/caf\xe9").into(),
-            name: None,
-            provider: "p".into(),
-            model: "m".into(),
-            permission_mode: PermissionMode::Default,
-            system_prompt: "".into(),
-            system_prompt_length: 0,
-            tool_schemas: [].into(),
-            forked_from: None,
-        };
-        assert_eq!(serde_json::to_value(kind).unwrap()["cwd"], "/p/caf\u{fffd}");
-    }
-
-    #[test]
-    fn a_line_without_its_envelope_is_an_error() {
-        let error = serde_json::from_str::<Event>(r#"{"event":"user","content":"x"}"#).unwrap_err();
-        assert!(error.to_string().contains("missing field `seq`"), "{error}");
     }
 }

@@ -1,0 +1,106 @@
+//! How a turn ended: what the last event says, with the reasons that earlier events gave.
+
+use robota_core::{Body, EventKind, HistoryMutation, Message, TurnAbortReason, TurnEnd};
+use serde_json::{Value, json};
+
+/// The hook event whose hooks can keep a prompt from the model.
+const PROMPT_HOOK: &str = "UserPromptSubmit";
+
+/// What is known of the end of a turn before it is there.
+#[derive(Default)]
+pub(super) struct Ending {
+    /// The model's last words.
+    text: String,
+    error: Option<(String, Option<u16>)>,
+    /// Why a hook did not let the prompt through.
+    blocked: Option<String>,
+    aborted: TurnAbortReason,
+    /// Tools run, rather than the model.
+    in_tools: bool,
+}
+
+impl Ending {
+    /// Takes note of what an event says about the end.
+    pub(super) fn note(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::HistoryMutation(HistoryMutation::AppendMessage { message, .. }) => {
+                if let Message { body: Body::Assistant { content: Some(text), .. }, .. } = &**message {
+                    self.text.clone_from(text);
+                }
+            }
+            EventKind::ProviderRequest { .. } => self.in_tools = false,
+            EventKind::ProviderResponseNormalized { tool_calls_count, .. } => {
+                self.in_tools = *tool_calls_count > 0;
+            }
+            EventKind::Hook { hook_event_name, blocked: Some(reason), .. }
+                if hook_event_name == PROMPT_HOOK =>
+            {
+                self.blocked = Some(reason.clone());
+            }
+            EventKind::Error { message, status, .. } => self.error = Some((message.clone(), *status)),
+            EventKind::Interrupted { reason, .. } => self.aborted = *reason,
+            _ => {}
+        }
+    }
+
+    /// What stopped the prompt.
+    pub(super) fn blocked(&self) -> String {
+        match self.blocked.as_deref().map(str::trim).filter(|reason| !reason.is_empty()) {
+            Some(reason) => format!("a hook did not let the prompt through: {reason}"),
+            None => "a hook did not let the prompt through".to_owned(),
+        }
+    }
+
+    /// Whether an abort was the user's, who knows of it.
+    pub(super) fn is_users_wish(&self) -> bool {
+        self.aborted == TurnAbortReason::Interrupted
+    }
+
+    /// What aborted the turn.
+    pub(super) const fn aborted(&self) -> &'static str {
+        match self.aborted {
+            TurnAbortReason::Replaced => "the turn was aborted: other work took its place",
+            TurnAbortReason::Error => "the turn was aborted: something went wrong around it",
+            TurnAbortReason::Timeout => "the turn was aborted: it took too long",
+            _ => "the turn was interrupted",
+        }
+    }
+
+    /// The fields of the result frame that say how the turn ended.
+    pub(super) fn fields(&self, ended: TurnEnd) -> Vec<(&'static str, Value)> {
+        let stopped = |subtype: &str, reason: &str, error: &str| {
+            vec![
+                ("subtype", json!(subtype)),
+                ("is_error", json!(true)),
+                ("terminal_reason", json!(reason)),
+                ("errors", json!([error])),
+            ]
+        };
+        match ended {
+            TurnEnd::MaxRounds => stopped(
+                "error_max_turns",
+                "max_turns",
+                "the turn used all the rounds that --max-turns allows",
+            ),
+            TurnEnd::Interrupted => {
+                let reason = if self.in_tools { "aborted_tools" } else { "aborted_streaming" };
+                stopped("error_during_execution", reason, self.aborted())
+            }
+            TurnEnd::ContextFull => {
+                let error = "the context window is nearly full; start a new session";
+                stopped("error_during_execution", "prompt_too_long", error)
+            }
+            TurnEnd::Blocked => stopped("error_during_execution", "hook_stopped", &self.blocked()),
+            TurnEnd::Failed => {
+                let (message, status) = self.error.clone().unwrap_or_default();
+                vec![
+                    ("is_error", json!(true)),
+                    ("result", json!(format!("API Error: {message}"))),
+                    ("api_error_status", json!(status)),
+                    ("terminal_reason", json!("api_error")),
+                ]
+            }
+            _ => vec![("result", json!(self.text)), ("terminal_reason", json!("completed"))],
+        }
+    }
+}

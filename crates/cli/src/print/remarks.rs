@@ -1,0 +1,81 @@
+//! What a person is told of a turn besides the answer: one line each.
+
+use robota_core::EventKind;
+
+use crate::harmless::one_line;
+
+/// The lines of an event; most have none.
+pub(super) fn remarks(kind: &EventKind) -> Vec<String> {
+    match kind {
+        EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, .. } => {
+            let seconds = *delay_ms as f64 / 1000.0;
+            let reason = one_line(reason);
+            vec![format!("… {reason}; attempt {attempt} of {max_attempts} in {seconds:.1} s")]
+        }
+        EventKind::ContextCompact { before, after, .. } => {
+            let (before, after) = (tokens(before.used_tokens), tokens(after.used_tokens));
+            vec![format!("compacted: {before} → {after} tokens")]
+        }
+        EventKind::Hook { hook_event_name, system_messages, .. } => {
+            let hook = one_line(hook_event_name);
+            let lines = system_messages.iter().flat_map(|text| text.lines());
+            let lines = lines.filter(|line| !line.trim().is_empty());
+            lines.map(|line| format!("hook {hook}: {}", one_line(line))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A number of tokens as short as people say it.
+fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..9_950 => format!("{:.1}k", count as f64 / 1_000.0),
+        9_950..999_500 => format!("{:.0}k", count as f64 / 1_000.0),
+        _ => format!("{:.1}M", count as f64 / 1_000_000.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn told(kind: Value) -> Vec<String> {
+        remarks(&serde_json::from_value(kind).unwrap())
+    }
+
+    #[test]
+    fn a_compaction_is_told_in_one_line() {
+        let state = |used: u64| json!({"usedTokens": used, "maxTokens": 200_000, "usedPercentage": 0.0});
+        let kind = json!({
+            "event": "context_compact", "trigger": "auto", "before": state(168_200), "after": state(1_240),
+            "summarizedMessages": 40, "keptMessages": 2, "parts": 1,
+            "usage": robota_core::Usage::default(),
+        });
+        assert_eq!(told(kind), ["compacted: 168k → 1.2k tokens"]);
+    }
+
+    #[test]
+    fn numbers_of_tokens_are_short() {
+        let told = [0, 999, 1_000, 9_949, 9_950, 999_499, 999_500, 1_260_000].map(tokens);
+        assert_eq!(told, ["0", "999", "1.0k", "9.9k", "10k", "999k", "1.0M", "1.3M"]);
+    }
+
+    #[test]
+    fn messages_of_hooks_are_told_line_by_line_and_harmless() {
+        let kind = json!({
+            "event": "hook", "hookEventName": "Stop", "blocked": "not yet",
+            "systemMessages": ["two\n\n\u{1b}[2Jlines", "  "],
+        });
+        assert_eq!(told(kind), ["hook Stop: two", "hook Stop:  [2Jlines"]);
+        let silent =
+            json!({"event": "hook", "hookEventName": "Stop", "additionalContext": ["for the model"]});
+        assert_eq!(told(silent), [""; 0]);
+        let asked = json!({
+            "event": "permission_request", "toolName": "Bash", "toolCallId": "c", "parameters": {}, "reason": "r",
+        });
+        assert_eq!(told(asked), [""; 0]);
+    }
+}

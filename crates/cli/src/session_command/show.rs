@@ -1,0 +1,205 @@
+//! `robota session show`.
+
+use robota_core::{
+    Body, CompactTrigger, Event, EventKind, HistoryMutation, Message, MessageState, PermissionResolution,
+    ToolCall, TurnAbortReason,
+};
+use robota_session::SessionStore;
+use serde_json::Value;
+
+use super::{Shelf, json_of, written};
+use crate::exit::{Exit, Failure};
+use crate::harmless::one_line as plain;
+use crate::print::text::first_argument;
+use crate::session_args::Query;
+use crate::stdout::Output;
+
+/// Most lines of one tool result in a transcript.
+const RESULT_LINES: usize = 6;
+
+pub(super) fn run(shelf: &Shelf, session: &Query, json: bool) -> Result<Exit, Failure> {
+    let id = shelf.find(session)?.id;
+    let mut output = Output::new();
+    if !json && !shelf.has_log(&id)? {
+        let stored = shelf.wait(shelf.store.load(&id))?;
+        output.line(&format!("session {id}  {}", stored.created_at));
+        output.line(&format!(
+            "  in {} (there is no log, only a snapshot)",
+            plain(&stored.cwd.to_string_lossy())
+        ));
+        let lines = stored.history.messages().iter().flat_map(|message| lines_of(message));
+        lines.for_each(|line| output.line(&line));
+        return written(output);
+    }
+    let mut events = shelf.events(&id)?;
+    let mut transcript = Transcript::default();
+    for event in events.by_ref() {
+        if json {
+            output.line(&json_of(&event)?);
+        } else {
+            transcript.take(&event).iter().for_each(|line| output.line(line));
+        }
+        if output.is_over() {
+            break;
+        }
+    }
+    transcript.replaced.iter().for_each(|line| output.line(line));
+    events.finish(shelf, &id)?;
+    written(output)
+}
+
+/// What a person sees of a log, event by event.
+#[derive(Default)]
+struct Transcript {
+    /// A replaced history waits for what comes next: a compaction says more about it.
+    replaced: Option<String>,
+}
+
+impl Transcript {
+    fn take(&mut self, event: &Event) -> Vec<String> {
+        let mut lines = Vec::new();
+        match &event.kind {
+            EventKind::ContextCompact { .. } => self.replaced = None,
+            _ => lines.extend(self.replaced.take()),
+        }
+        if let EventKind::HistoryMutation(HistoryMutation::Replace { messages }) = &event.kind {
+            self.replaced = Some(format!("(the history was replaced by {} messages)", messages.len()));
+        } else {
+            lines.append(&mut lines_of_event(event));
+        }
+        lines
+    }
+}
+
+fn lines_of_event(event: &Event) -> Vec<String> {
+    match &event.kind {
+        EventKind::SessionInit { provider, model, cwd, forked_from, .. } => {
+            let mut lines = vec![format!("session {}  {}", event.session_id, event.timestamp)];
+            // Whoever copied it needed no model.
+            let by = if model == "unknown" { String::new() } else { format!("{model} ({provider}) ") };
+            lines.push(format!("  {}in {}", plain(&by), plain(&cwd.to_string_lossy())));
+            lines.extend(forked_from.iter().map(|id| format!("  copy of session {id}")));
+            lines
+        }
+        EventKind::SessionResume { provider, model, .. } => {
+            vec![format!("-- opened again {}: {} ({})", event.timestamp, plain(model), plain(provider))]
+        }
+        EventKind::SessionName { name: Some(name) } => {
+            vec![format!("(the session is called `{}`)", plain(name))]
+        }
+        EventKind::SessionName { name: None } => vec!["(the session has no name any more)".to_owned()],
+        EventKind::User { steering: true, .. } => vec!["(said while the turn was running)".to_owned()],
+        EventKind::HistoryMutation(mutation) => lines_of_mutation(mutation),
+        EventKind::PermissionRequest { tool_name, parameters, reason, .. } => {
+            vec![format!(
+                "  may it run? {} {}: {}",
+                plain(tool_name),
+                first_argument(parameters),
+                plain(reason)
+            )]
+        }
+        EventKind::PermissionResolved { resolution, .. } => vec![format!("  {}", answer(*resolution))],
+        EventKind::PermissionDenied { reason, .. } => vec![format!("  not allowed: {}", plain(reason))],
+        EventKind::ServerTool { tool, query } => {
+            vec![format!("● {} {} (run by the provider)", plain(tool), plain(query))]
+        }
+        EventKind::ProviderRetry { reason, attempt, .. } => {
+            vec![format!("  … {}; attempt {attempt}", plain(reason))]
+        }
+        EventKind::Hook { hook_event_name, blocked, additional_context, system_messages } => {
+            lines_of_hook(hook_event_name, blocked.as_deref(), additional_context.len(), system_messages)
+        }
+        EventKind::ContextCompact { trigger, before, after, summarized_messages, kept_messages, .. } => {
+            let asked = if *trigger == CompactTrigger::Manual { ", as it was asked for" } else { "" };
+            let (before, after) = (before.used_percentage, after.used_percentage);
+            vec![format!(
+                "(compacted{asked}: {summarized_messages} messages became a summary, {kept_messages} stayed; the window was {before:.0} % full and is {after:.0} %)"
+            )]
+        }
+        EventKind::Interrupted { reason, .. } => vec![format!("(the turn was {})", abort(*reason))],
+        EventKind::Error { code, message, .. } => vec![format!("error {}: {}", plain(code), plain(message))],
+        EventKind::Complete { .. } => ending(&event.kind),
+        EventKind::SessionShutdownStepError { step, error } => {
+            vec![format!("error while the session was closed: {}: {}", plain(step), plain(error))]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn ending(kind: &EventKind) -> Vec<String> {
+    let EventKind::Complete { ended, rounds, usage, duration_ms, .. } = kind else { return Vec::new() };
+    let ended = serde_json::to_value(ended).unwrap_or_default();
+    let (input, output) = (usage.total_input(), usage.output_tokens);
+    let seconds = *duration_ms as f64 / 1000.0;
+    let ended = ended.as_str().unwrap_or_default();
+    vec![format!("-- {ended}: {rounds} rounds, {input} tokens in, {output} out, {seconds:.1} s")]
+}
+
+fn lines_of_mutation(mutation: &HistoryMutation) -> Vec<String> {
+    match mutation {
+        HistoryMutation::AppendMessage { message, .. } => lines_of(message),
+        HistoryMutation::AppendEntry { .. } => Vec::new(),
+        HistoryMutation::Clear => vec!["(the history was cleared)".to_owned()],
+        HistoryMutation::Truncate { length } => vec![format!("(gone back to the first {length} messages)")],
+        _ => vec!["(the history was changed)".to_owned()],
+    }
+}
+
+fn lines_of_hook(name: &str, blocked: Option<&str>, added: usize, messages: &[String]) -> Vec<String> {
+    let name = plain(name);
+    let mut lines: Vec<String> =
+        messages.iter().map(|text| format!("  hook {name}: {}", plain(text))).collect();
+    lines.extend(blocked.map(|reason| format!("  hook {name} did not allow it: {}", plain(reason))));
+    lines.extend((added > 0).then(|| format!("  hook {name} added text for the model")));
+    lines
+}
+
+const fn answer(resolution: PermissionResolution) -> &'static str {
+    match resolution {
+        PermissionResolution::Allowed => "yes",
+        PermissionResolution::AllowedForSession => "yes, for the rest of the session",
+        PermissionResolution::Denied => "no",
+        _ => "no answer: the turn was aborted",
+    }
+}
+
+const fn abort(reason: TurnAbortReason) -> &'static str {
+    match reason {
+        TurnAbortReason::Interrupted => "interrupted",
+        TurnAbortReason::Replaced => "replaced by other work",
+        TurnAbortReason::Timeout => "ended because it took too long",
+        _ => "ended because something went wrong around it",
+    }
+}
+
+fn lines_of(message: &Message) -> Vec<String> {
+    match &message.body {
+        Body::User { content, .. } => marked("> ", content, usize::MAX),
+        Body::System { content } => marked("# ", content, RESULT_LINES),
+        Body::Assistant { content, tool_calls, .. } => {
+            let mut lines = marked("", content.as_deref().unwrap_or_default(), usize::MAX);
+            if message.state == MessageState::Interrupted {
+                lines.push("(interrupted)".to_owned());
+            }
+            lines.extend(tool_calls.iter().map(call_line));
+            lines
+        }
+        Body::Tool { content, .. } => marked("  | ", content, RESULT_LINES),
+    }
+}
+
+fn call_line(call: &ToolCall) -> String {
+    let parameters = serde_json::from_str::<Value>(&call.arguments).unwrap_or_default();
+    format!("● {} {}", call.name, first_argument(&parameters))
+}
+
+/// The lines of a text behind a mark; the rest is counted.
+fn marked(mark: &str, text: &str, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> =
+        text.lines().take(most).map(|line| format!("{mark}{}", plain(&line.replace('\t', "    ")))).collect();
+    let rest = text.lines().count().saturating_sub(most);
+    if rest > 0 {
+        lines.push(format!("{mark}… {rest} more lines"));
+    }
+    lines
+}

@@ -1,0 +1,144 @@
+//! What hooks are told.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::{CompactTrigger, PermissionMode, SessionId};
+
+/// What hooks are told. As JSON, the one flat object that command hooks read from standard input, in the
+/// names of facts sheet 2.7.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct HookInput {
+    /// The session.
+    pub session_id: SessionId,
+    /// Its log; `None` when it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcript_path: Option<String>,
+    /// Its working directory.
+    #[serde(serialize_with = "crate::path_text::serialize")]
+    pub cwd: PathBuf,
+    /// The permission mode in force.
+    pub permission_mode: PermissionMode,
+    /// What happens.
+    #[serde(flatten)]
+    pub call: HookCall,
+}
+
+impl HookInput {
+    /// What hooks of the session `session_id` in `cwd` are told when `call` happens.
+    #[must_use]
+    pub fn new(
+        session_id: SessionId,
+        cwd: impl Into<PathBuf>,
+        permission_mode: PermissionMode,
+        call: HookCall,
+    ) -> Self {
+        Self { session_id, transcript_path: None, cwd: cwd.into(), permission_mode, call }
+    }
+}
+
+/// What happens, and what there is to know about it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "hook_event_name")]
+#[non_exhaustive]
+pub enum HookCall {
+    /// A session is made or opened again. Text that hooks add goes with the next prompt.
+    SessionStart {
+        /// How it came to be.
+        source: SessionSource,
+    },
+    /// A prompt was given. Hooks may stop it, or add text to it.
+    UserPromptSubmit {
+        /// The prompt.
+        prompt: String,
+    },
+    /// The model has finished its answer. A hook that blocks sends it on, with the reason as the next
+    /// prompt.
+    Stop {
+        /// The beginning of the answer: 500 characters at most.
+        response: String,
+        /// The answer.
+        last_assistant_message: String,
+        /// True when the model is at work only because a hook sent it on.
+        stop_hook_active: bool,
+    },
+    /// The turn failed.
+    StopFailure {
+        /// Why.
+        reason: String,
+    },
+    /// The history is about to be compacted. Hooks may stop it.
+    PreCompact {
+        /// What asked for it.
+        trigger: CompactTrigger,
+        /// What the summary should pay attention to; empty for nothing in particular.
+        custom_instructions: String,
+    },
+    /// The history was compacted.
+    PostCompact {
+        /// What asked for it.
+        trigger: CompactTrigger,
+        /// The summary.
+        compact_summary: String,
+    },
+    /// The session was closed.
+    SessionEnd {
+        /// Why: `clear`, `resume`, `logout`, `prompt_input_exit`, `bypass_permissions_disabled` or `other`.
+        reason: String,
+    },
+}
+
+impl HookCall {
+    /// The name of the event, as settings and scripts write it.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::SessionStart { .. } => "SessionStart",
+            Self::UserPromptSubmit { .. } => "UserPromptSubmit",
+            Self::Stop { .. } => "Stop",
+            Self::StopFailure { .. } => "StopFailure",
+            Self::PreCompact { .. } => "PreCompact",
+            Self::PostCompact { .. } => "PostCompact",
+            Self::SessionEnd { .. } => "SessionEnd",
+        }
+    }
+}
+
+/// How a session came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum SessionSource {
+    /// It is new.
+    Startup,
+    /// It was opened again, or is a copy of another.
+    Resume,
+    /// Its history was emptied.
+    Clear,
+    /// Its history was compacted.
+    Compact,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_json_is_what_command_hooks_read() {
+        let call = HookCall::PreCompact { trigger: CompactTrigger::Auto, custom_instructions: String::new() };
+        let name = call.name();
+        let mut input = HookInput::new("s1".parse().unwrap(), "/p", PermissionMode::Default, call);
+        input.transcript_path = Some("/p/.robota/logs/s1.jsonl".into());
+        let expected = json!({
+            "session_id": "s1", "transcript_path": "/p/.robota/logs/s1.jsonl", "cwd": "/p",
+            "permission_mode": "default", "hook_event_name": "PreCompact", "trigger": "auto",
+            "custom_instructions": "",
+        });
+        assert_eq!(serde_json::to_value(&input).unwrap(), expected);
+        assert_eq!(name, "PreCompact");
+    }
+}

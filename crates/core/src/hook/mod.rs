@@ -1,0 +1,21 @@
+//! The hook port: what a session tells whoever listens to its lifecycle, and what it lets itself be told.
+
+mod input;
+mod outcome;
+
+use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+pub use input::{HookCall, HookInput, SessionSource};
+pub use outcome::HookOutcome;
+
+/// Runs the hooks of a lifecycle event (seed `000`, Hook Lifecycle; facts sheet 2.7).
+///
+/// An implementation runs all hooks that fit, each with a deadline of its own, and joins what they say.
+/// A hook that fails does not fail the session: what to make of it is for the implementation to decide,
+/// which may block, or say nothing.
+pub trait HookRunner: Send + Sync {
+    /// Runs the hooks for `input` and waits for them. When `cancel` fires, it ends early, with nothing left
+    /// running.
+    fn run<'a>(&'a self, input: &'a HookInput, cancel: &'a CancellationToken) -> BoxFuture<'a, HookOutcome>;
+}

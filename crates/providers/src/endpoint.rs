@@ -1,0 +1,47 @@
+//! Where one API is, and what goes with every request to it.
+
+use std::time::Duration;
+
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+use robota_core::{ProviderError, ProviderInfo};
+
+use crate::connection::{ConnectionOptions, Headers, Vendor};
+use crate::report::Reporter;
+
+/// All of a provider but its [`Wire`](crate::wire::Wire).
+pub(crate) struct Endpoint {
+    /// Id and capabilities.
+    pub(crate) info: ProviderInfo,
+    /// Where requests are posted.
+    pub(crate) url: Url,
+    /// Headers of every request, keys included.
+    pub(crate) headers: HeaderMap,
+    /// Words its failures, and keeps keys out of them.
+    pub(crate) reporter: Reporter,
+    /// How long the server may send nothing at all, unless a request says otherwise.
+    pub(crate) idle_timeout: Duration,
+    /// How long connecting may take.
+    pub(crate) connect_timeout: Duration,
+}
+
+impl Endpoint {
+    /// The API of `vendor` at `url`. `headers` are those the API asks for; those of `connection` join them.
+    ///
+    /// # Errors
+    ///
+    /// `Configuration`, when a header of `connection` is none.
+    pub(crate) fn new(
+        info: ProviderInfo,
+        vendor: &'static Vendor,
+        url: Url,
+        mut headers: Headers,
+        connection: &ConnectionOptions,
+    ) -> Result<Self, ProviderError> {
+        headers.extra(&connection.headers)?;
+        let (headers, secrets) = headers.finish();
+        let reporter = Reporter::new(vendor, &url, secrets).with_sources(connection);
+        let ConnectionOptions { idle_timeout, connect_timeout, .. } = *connection;
+        Ok(Self { info, url, headers, reporter, idle_timeout, connect_timeout })
+    }
+}
