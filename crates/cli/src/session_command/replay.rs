@@ -55,7 +55,10 @@ fn tell(report: &ReplayReport, output: &mut Output) {
     if report.first_divergence().is_some() {
         return;
     }
+    let of_turns: usize = report.turns.iter().map(|turn| turn.requests).sum();
+    let of_compactions: usize = report.compactions.iter().map(|compaction| compaction.requests).sum();
     match report.unverifiable() {
+        _ if of_turns + of_compactions == 0 => output.line("the log tells of no request"),
         0 => output.line("every request came out as it was recorded"),
         some => output.line(&format!(
             "every request came out as it was recorded, {some} of them as far as the log tells: secrets were taken out of it, or it has no digests"
