@@ -38,12 +38,16 @@ pub use event::{
 };
 pub use history::{EntryCategory, EntryData, History, HistoryEntry, HistoryMutation, MutationMismatch};
 pub use history_head::{HistoryHead, HistoryRef};
-pub use hook::{HookCall, HookInput, HookOutcome, HookRunner, SessionSource};
+pub use hook::{
+    HookAction, HookCall, HookDecision, HookEvent, HookExecutor, HookFailure, HookGroup, HookInput,
+    HookMatcher, HookOrigin, HookOutcome, HookPermission, HookReply, HookRunner, HookScope, HookSpec,
+    HookTask, HooksConfig, SessionSource, UnknownHookEvent,
+};
 pub use message::{Body, Message, MessageRef, MessageState, Part, Reasoning, ToolCall};
 pub use model::{InvalidModelTable, ModelInfo, ModelPrices, ModelTable};
 pub use permission::{
-    Decision, InvalidMode, InvalidRule, PermissionMode, PermissionPolicy, ReadingDenials, Rule, RuleSet,
-    Verdict,
+    Basis, CommandPart, CommandReport, Decision, InvalidMode, InvalidRule, PartState, PermissionMode,
+    PermissionPolicy, ReadingDenials, Rule, RuleSet, Verdict,
 };
 pub use provider::{
     Capabilities, FinishReason, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError,

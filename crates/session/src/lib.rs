@@ -48,7 +48,7 @@ pub use log::{
     PayloadSource, Subscription, Tail, redacting_filter,
 };
 pub use observer::{CompactEvent, SessionObserver, ToolExecution};
-pub use permission::{ExternalApproval, PermissionAnswer, PermissionHandler, PermissionRequest};
+pub use permission::{ExternalApproval, PermissionAnswer, PermissionHandler, PermissionRequest, RuleKeeper};
 pub use replay::{
     CompactionReplay, Divergence, Expand, ReplayIssue, ReplayIssueCode, ReplayReport, ReplayValidation,
     ReplayValidator, ReplayedTurn, SessionReplayRecord, TurnReplay, expand, replay,

@@ -34,14 +34,24 @@ pub enum PermissionAnswer {
     /// It may run, this once.
     Allow,
     /// It may run, and so may whatever the rule in
-    /// [`verdict.allow_rule`](robota_core::Verdict::allow_rule) covers, until the session ends. Where
+    /// [`verdict.allow_rules`](robota_core::Verdict::allow_rules) covers, until the session ends. Where
     /// no rule can be narrow enough, this once.
     AllowForSession,
+    /// It may run, and [`verdict.allow_rules`](robota_core::Verdict::allow_rules) are kept for the project
+    /// by the session's [`RuleKeeper`]. Without a keeper, or when it fails, the same as
+    /// [`AllowForSession`](Self::AllowForSession).
+    AllowForProject,
     /// It may not run.
     Deny {
         /// Why, for the model.
         reason: String,
     },
+}
+
+/// Keeps rules that a person allows for good: "always for this project".
+pub trait RuleKeeper: Send + Sync {
+    /// Adds allow rules to those of the project, and says where they stand now, for a person.
+    fn keep<'a>(&'a self, rules: &'a [String]) -> BoxFuture<'a, Result<String, robota_core::Error>>;
 }
 
 /// Asks a person about tool calls (seed `000`, `permissionHandler`).
@@ -113,7 +123,7 @@ impl PermissionEnforcer {
         let verdict = policy.evaluate(request.spec, request.access);
         match verdict.decision {
             Decision::Allow => Ok(Authorization::Allowed),
-            Decision::Deny => Ok(denied(verdict.reason, verdict.allow_rule)),
+            Decision::Deny => Ok(denied(verdict.reason, verdict.allow_rules)),
             Decision::Ask if self.is_approved(&policy, request) => Ok(Authorization::Allowed),
             Decision::Ask => Err(verdict),
         }
@@ -143,7 +153,7 @@ impl PermissionEnforcer {
             Ok(settled) => return settled,
             Err(verdict) => verdict,
         };
-        let allow_rule = verdict.allow_rule.clone();
+        let allow_rules = verdict.allow_rules.clone();
         // First, so that whoever is told of the question can answer it at once.
         let decided = self.conversation.insert_pending_approval(&request.call.id);
         let question = Question::open(self.sink.as_ref(), request, &verdict);
@@ -161,18 +171,18 @@ impl PermissionEnforcer {
         };
         self.conversation.remove_pending_approval(&request.call.id);
         question.settle(answer.resolution);
-        if answer.resolution == PermissionResolution::AllowedForSession
-            && let Some(rule) = &allow_rule
-        {
-            // Only an empty text is refused, and a rule is none.
-            let _ = self.conversation.add_approved_command(rule);
+        if answer.resolution == PermissionResolution::AllowedForSession {
+            for rule in &allow_rules {
+                // Only an empty text is refused, and a rule is none.
+                let _ = self.conversation.add_approved_command(rule);
+            }
         }
         if answer.ends_turn {
             self.conversation.request_interrupt();
         }
         match answer.refusal {
             None => Authorization::Allowed,
-            Some(reason) => denied(reason, allow_rule),
+            Some(reason) => denied(reason, allow_rules),
         }
     }
 }
@@ -185,11 +195,11 @@ impl ToolGate for PermissionEnforcer {
                 Err(verdict) => verdict,
             };
             let Some(handler) = self.handler.as_deref() else {
-                return denied(verdict.reason, verdict.allow_rule);
+                return denied(verdict.reason, verdict.allow_rules);
             };
             tokio::select! {
                 biased;
-                () = request.cancel.cancelled() => denied(INTERRUPTED.to_owned(), None),
+                () = request.cancel.cancelled() => denied(INTERRUPTED.to_owned(), Vec::new()),
                 answer = self.ask(handler, &request) => answer,
             }
         })
@@ -213,7 +223,7 @@ impl<'a> Question<'a> {
             tool_call_id: call.id.clone(),
             parameters,
             reason: verdict.reason.clone(),
-            allow_rule: verdict.allow_rule.clone(),
+            allow_rules: verdict.allow_rules.clone(),
         });
         Self { sink, tool_call_id: &call.id, settled: false }
     }
@@ -249,7 +259,9 @@ impl Answer {
     fn of_person(answer: PermissionAnswer) -> Self {
         let (resolution, refusal) = match answer {
             PermissionAnswer::Allow => (PermissionResolution::Allowed, None),
-            PermissionAnswer::AllowForSession => (PermissionResolution::AllowedForSession, None),
+            PermissionAnswer::AllowForSession | PermissionAnswer::AllowForProject => {
+                (PermissionResolution::AllowedForSession, None)
+            }
             PermissionAnswer::Deny { reason } => (PermissionResolution::Denied, Some(reason)),
         };
         Self { resolution, refusal, ends_turn: false }
@@ -275,8 +287,8 @@ const INTERRUPTED: &str = "the turn was interrupted";
 /// Why a call may not run that a person said no to without giving a reason.
 const NOT_ALLOWED: &str = "the user did not allow this";
 
-fn denied(reason: String, allow_rule: Option<String>) -> Authorization {
-    Authorization::Denied { reason, allow_rule }
+fn denied(reason: String, allow_rules: Vec<String>) -> Authorization {
+    Authorization::Denied { reason, allow_rules }
 }
 
 #[cfg(test)]
@@ -315,6 +327,6 @@ mod tests {
         let (spec, cancel) = (ToolSpec::new("Order", ToolClass::Other, ""), CancellationToken::new());
         let asked = gate.authorize(GateRequest::new(&call, &spec, &[], &cancel));
         let answer = future::FutureExt::now_or_never(asked).expect("the answer is there already");
-        assert_eq!(answer, denied(NOT_ALLOWED.to_owned(), Some("Order".to_owned())));
+        assert_eq!(answer, denied(NOT_ALLOWED.to_owned(), vec!["Order".to_owned()]));
     }
 }

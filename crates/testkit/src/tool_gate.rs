@@ -85,7 +85,7 @@ impl fmt::Debug for ScriptedGate {
 }
 
 fn denied(reason: &str) -> Authorization {
-    Authorization::Denied { reason: reason.to_owned(), allow_rule: None }
+    Authorization::Denied { reason: reason.to_owned(), allow_rules: Vec::new() }
 }
 
 #[cfg(test)]

@@ -291,7 +291,9 @@ fn insert(frame: &mut Value, key: &str, value: Value) {
 
 #[cfg(test)]
 mod tests {
-    use robota_core::{CompactTrigger, ContextState, HistoryRef, ModelTable, Timestamp, TurnAbortReason};
+    use robota_core::{
+        CompactTrigger, ContextState, HistoryRef, HookOutcome, ModelTable, Timestamp, TurnAbortReason,
+    };
     use robota_testkit::fixed_ambient;
 
     use super::*;
@@ -386,12 +388,9 @@ mod tests {
 
     #[test]
     fn what_hooks_say_to_the_person_is_passed_on() {
-        let hook = EventKind::Hook {
-            hook_event_name: "Stop".into(),
-            blocked: None,
-            additional_context: vec!["for the model".into()],
-            system_messages: vec!["Tests were not run.".into()],
-        };
+        let mut told = HookOutcome::context("for the model");
+        told.system_messages.push("Tests were not run.".into());
+        let hook = EventKind::of_hooks("Stop", &told);
         let informational = json!({
             "type": "system", "subtype": "informational", "content": "Tests were not run.", "level": "info",
             "hook_event_name": "Stop",
@@ -401,12 +400,7 @@ mod tests {
 
     #[test]
     fn a_prompt_that_a_hook_stopped_is_an_error_with_its_reason() {
-        let hook = |name: &str, reason: &str| EventKind::Hook {
-            hook_event_name: name.into(),
-            blocked: Some(reason.into()),
-            additional_context: Vec::new(),
-            system_messages: Vec::new(),
-        };
+        let hook = |name: &str, reason: &str| EventKind::of_hooks(name, &HookOutcome::blocked(reason));
         let hooks = vec![hook("UserPromptSubmit", "no secrets, please"), hook("Stop", "go on")];
         let error = json!(["a hook did not let the prompt through: no secrets, please"]);
         assert_eq!(

@@ -29,7 +29,7 @@ pub(crate) struct TextView {
     separate: bool,
     /// The model has said something in this turn.
     spoke: bool,
-    denied: Vec<(String, Option<String>)>,
+    denied: Vec<(String, Vec<String>)>,
     ending: Ending,
 }
 
@@ -63,12 +63,12 @@ impl TextView {
             EventKind::ToolExecutionResult { success: false, error_code, result, .. } if self.activity => {
                 self.note(&format!("  ✗ {}", failure(error_code.as_deref(), result.as_ref())));
             }
-            EventKind::PermissionDenied { tool_name, parameters, reason, allow_rule, .. } => {
+            EventKind::PermissionDenied { tool_name, parameters, reason, allow_rules, .. } => {
                 let call = format!("{} {}", one_line(tool_name), first_argument(parameters));
                 if self.activity {
                     self.note(&format!("● {call}"));
                 }
-                self.denied.push((format!("{call}: {}", one_line(reason)), allow_rule.clone()));
+                self.denied.push((format!("{call}: {}", one_line(reason)), allow_rules.clone()));
             }
             EventKind::Complete { ended, .. } => self.end(*ended),
             kind => remarks(kind).iter().for_each(|line| self.note(line)),
@@ -83,10 +83,12 @@ impl TextView {
     /// Ends the answer, and says what was not allowed to run and how to allow it.
     pub(crate) fn finish(&mut self) {
         self.end_line();
-        for (call, allow_rule) in std::mem::take(&mut self.denied) {
+        for (call, rules) in std::mem::take(&mut self.denied) {
             self.printer.err(&format!("not allowed: {call}"));
-            if let Some(rule) = allow_rule.as_deref().and_then(shell_word) {
-                self.printer.err(&format!("  allow it with: --allowed-tools {rule}"));
+            let words: Option<Vec<String>> = rules.iter().map(|rule| shell_word(rule)).collect();
+            if let Some(words) = words.filter(|words| !words.is_empty()) {
+                self.printer
+                    .err(&format!("  allow it with: --allowed-tools {}", words.join(" --allowed-tools ")));
             }
         }
     }

@@ -106,7 +106,7 @@ fn lines_of_event(event: &Event) -> Vec<String> {
         EventKind::ProviderRetry { reason, attempt, .. } => {
             vec![format!("  … {}; attempt {attempt}", plain(reason))]
         }
-        EventKind::Hook { hook_event_name, blocked, additional_context, system_messages } => {
+        EventKind::Hook { hook_event_name, blocked, additional_context, system_messages, .. } => {
             lines_of_hook(hook_event_name, blocked.as_deref(), additional_context.len(), system_messages)
         }
         EventKind::ContextCompact { trigger, before, after, summarized_messages, kept_messages, .. } => {

@@ -145,10 +145,13 @@ impl Agent {
                 }
                 result
             }
-            Authorization::Denied { reason, allow_rule } => {
-                let told = match &allow_rule {
-                    Some(rule) => format!("{reason} The user could allow it with the rule `{rule}`."),
-                    None => reason.clone(),
+            Authorization::Denied { reason, allow_rules } => {
+                let told = match allow_rules.as_slice() {
+                    [] => reason.clone(),
+                    [rule] => format!("{reason} The user could allow it with the rule `{rule}`."),
+                    rules => {
+                        format!("{reason} The user could allow it with the rules `{}`.", rules.join("`, `"))
+                    }
                 };
                 let outcome = ToolOutcome::failure(told).with_error_code("permission_denied");
                 turn.sink.emit(EventKind::PermissionDenied {
@@ -156,7 +159,7 @@ impl Agent {
                     tool_call_id: call.id.clone(),
                     parameters: parameters(call),
                     reason,
-                    allow_rule,
+                    allow_rules,
                 });
                 report(turn, index, call, &outcome, 0);
                 Ok(outcome)

@@ -42,8 +42,8 @@ pub enum Authorization {
     Denied {
         /// Why, for a person and for the model.
         reason: String,
-        /// The rule that would allow it.
-        allow_rule: Option<String>,
+        /// The rules that would allow it, all together; empty where rules cannot or should not.
+        allow_rules: Vec<String>,
     },
 }
 

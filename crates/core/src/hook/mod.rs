@@ -1,13 +1,21 @@
 //! The hook port: what a session tells whoever listens to its lifecycle, and what it lets itself be told.
 
+mod config;
+mod event;
+mod executor;
 mod input;
+mod matcher;
 mod outcome;
 
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+pub use config::{HookAction, HookGroup, HookOrigin, HookScope, HookSpec, HooksConfig};
+pub use event::{HookEvent, UnknownHookEvent};
+pub use executor::{HookExecutor, HookFailure, HookReply, HookTask};
 pub use input::{HookCall, HookInput, SessionSource};
-pub use outcome::HookOutcome;
+pub use matcher::HookMatcher;
+pub use outcome::{HookDecision, HookOutcome, HookPermission};
 
 /// Runs the hooks of a lifecycle event (seed `000`, Hook Lifecycle; facts sheet 2.7).
 ///

@@ -28,6 +28,8 @@ pub(super) enum Target<'a> {
     Path(PathTarget<'a>),
     Command(CommandTarget<'a>),
     Host(&'a str),
+    /// An agent of a type, a skill.
+    Name(&'a str),
 }
 
 #[derive(Debug)]
@@ -77,6 +79,7 @@ impl<'a> Target<'a> {
                 pieces: OnceCell::new(),
             }),
             Access::Url { host, .. } => Self::Host(host),
+            Access::Name { name } => Self::Name(name),
         }
     }
 
@@ -98,6 +101,7 @@ impl<'a> Target<'a> {
             Self::Path(path) => path.describe(),
             Self::Command(command) => format!("`{}`", quote(command.text)),
             Self::Host(host) => format!("the host `{}`", quote(host)),
+            Self::Name(name) => format!("`{tool}({})`", quote(name)),
         }
     }
 }

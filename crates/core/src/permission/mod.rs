@@ -20,6 +20,7 @@ mod place;
 mod policy;
 mod protected;
 mod reading;
+mod report;
 mod rule;
 mod rule_set;
 mod sed;
@@ -30,7 +31,8 @@ mod wrapper;
 mod tests;
 
 pub use mode::{InvalidMode, PermissionMode};
-pub use policy::{Decision, PermissionPolicy, Verdict};
+pub use policy::{Basis, Decision, PermissionPolicy, Verdict};
 pub use reading::ReadingDenials;
+pub use report::{CommandPart, CommandReport, PartState};
 pub use rule::{InvalidRule, Rule};
 pub use rule_set::RuleSet;

@@ -7,7 +7,7 @@ use super::command_pattern::Coverage;
 use super::mode_matrix::by_mode;
 use super::protected::protected;
 use super::suggestion::narrowest;
-use super::{PermissionMode, ReadingDenials, Rule, RuleSet};
+use super::{CommandReport, PermissionMode, ReadingDenials, Rule, RuleSet};
 use crate::{Access, PathAccess, ToolSpec};
 
 /// What happens to a call.
@@ -32,8 +32,24 @@ pub struct Verdict {
     pub reason: String,
     /// The rule that decided, as written; `None` when the mode did.
     pub rule: Option<String>,
-    /// The narrowest rule that would allow the call, where one can.
-    pub allow_rule: Option<String>,
+    /// What kind of thing decided.
+    pub basis: Basis,
+    /// The narrowest rules that would, all together, allow the call; empty where none can or should.
+    /// What a person is shown and approves is exactly these.
+    pub allow_rules: Vec<String>,
+}
+
+/// What kind of thing decided about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Basis {
+    /// A rule, named in [`Verdict::rule`].
+    Rule,
+    /// The file is protected: no rule, mode, hook or earlier approval lets its change through, only a person
+    /// who is asked.
+    Protection,
+    /// The mode, because no rule did.
+    Mode,
 }
 
 /// Rules, mode and the folders they refer to.
@@ -88,10 +104,18 @@ impl PermissionPolicy {
         let verdict = self.allowed_or_open(&call);
         match protects(&call) {
             // No rule can allow the call; the mode can still refuse it.
-            Some(_) if verdict.decision == Decision::Deny => Verdict { allow_rule: None, ..verdict },
+            Some(_) if verdict.decision == Decision::Deny => Verdict { allow_rules: Vec::new(), ..verdict },
             Some(protected) => protected,
             None => verdict,
         }
+    }
+
+    /// Takes the command line `command`, as Bash would run it in `cwd`, apart, and says what rules make of each
+    /// part.
+    #[must_use]
+    pub fn explain_command(&self, spec: &ToolSpec, command: &str, cwd: &Path) -> CommandReport {
+        let access = [Access::Command { command: command.to_owned(), cwd: cwd.to_owned() }];
+        CommandReport { parts: Vec::new(), verdict: self.evaluate(spec, &access) }
     }
 
     fn denied(&self, call: &Call<'_>) -> Option<Verdict> {
@@ -134,7 +158,7 @@ impl PermissionPolicy {
         }
         match (worst, covering) {
             (Some((decision, reason)), _) => {
-                Verdict { allow_rule: narrowest(call, &open), ..Verdict::new(decision, reason, None) }
+                Verdict { allow_rules: narrowest(call, &open), ..Verdict::new(decision, reason, None) }
             }
             (None, Some(rule)) => {
                 let what =
@@ -175,7 +199,14 @@ impl PermissionPolicy {
 
 impl Verdict {
     fn new(decision: Decision, reason: String, rule: Option<&Rule>) -> Self {
-        Self { decision, reason, rule: rule.map(|rule| rule.text().to_owned()), allow_rule: None }
+        let basis = if rule.is_some() { Basis::Rule } else { Basis::Mode };
+        Self {
+            decision,
+            reason,
+            rule: rule.map(|rule| rule.text().to_owned()),
+            basis,
+            allow_rules: Vec::new(),
+        }
     }
 }
 
@@ -202,7 +233,7 @@ fn protects(call: &Call<'_>) -> Option<Verdict> {
         let reason = format!(
             "{shown} is protected ({what}): its change needs consent in every mode and under every rule."
         );
-        Some(Verdict::new(Decision::Ask, reason, None))
+        Some(Verdict { basis: Basis::Protection, ..Verdict::new(Decision::Ask, reason, None) })
     })
 }
 

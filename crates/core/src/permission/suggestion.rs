@@ -10,9 +10,13 @@ use super::path_pattern::escape;
 /// The longest command that a suggested rule repeats, in bytes.
 const LONGEST_COMMAND: usize = 2000;
 
-/// The rule that would let `open`, the targets nothing allows yet, go through; `None` when no
-/// single rule can or should: what a person could misread is not for them to copy.
-pub(super) fn narrowest(call: &Call<'_>, open: &[&Target<'_>]) -> Option<String> {
+/// The rules that would let `open`, the targets nothing allows yet, go through; none when rules
+/// cannot or should not: what a person could misread is not for them to copy.
+pub(super) fn narrowest(call: &Call<'_>, open: &[&Target<'_>]) -> Vec<String> {
+    single(call, open).into_iter().collect()
+}
+
+fn single(call: &Call<'_>, open: &[&Target<'_>]) -> Option<String> {
     let text = match open {
         [] => return None,
         [target] => rule_for(call, target)?,

@@ -17,7 +17,7 @@ impl Session {
     /// Runs the hooks for `call`, and records what they had to say. Without hooks it costs nothing.
     pub(super) async fn fire(&self, call: HookCall, cancel: &CancellationToken) -> HookOutcome {
         let Some(hooks) = &self.facts.hooks else { return HookOutcome::default() };
-        let hook_event_name = call.name().to_owned();
+        let name = call.name();
         let input = self.hook_input(call);
         let outcome = tokio::select! {
             biased;
@@ -25,12 +25,7 @@ impl Session {
             () = cancel.cancelled() => HookOutcome::default(),
         };
         if !outcome.is_empty() {
-            self.journal.emit(EventKind::Hook {
-                hook_event_name,
-                blocked: outcome.block.clone(),
-                additional_context: outcome.additional_context.clone(),
-                system_messages: outcome.system_messages.clone(),
-            });
+            self.journal.emit(EventKind::of_hooks(name, &outcome));
         }
         outcome
     }

@@ -158,7 +158,11 @@ fn an_allow_rule_is_about_the_working_directory_only() {
     for folder in ["/work/app/src", "/work/lib", "/work", "/tmp/x"] {
         for rule in ["Bash(make test)", "Bash(make *)", "Bash(* test)"] {
             let verdict = decide(PermissionMode::AcceptEdits, rule, folder);
-            assert_eq!((verdict.decision, verdict.allow_rule), (Decision::Ask, None), "{rule} {folder}");
+            assert_eq!(
+                (verdict.decision, verdict.allow_rules),
+                (Decision::Ask, Vec::new()),
+                "{rule} {folder}"
+            );
             let reason = format!(
                 "In acceptEdits mode Bash needs consent, and it would run in `{folder}`, and rules cover commands \
                  only in `/work/app`."

@@ -96,12 +96,12 @@ proptest! {
     fn a_suggested_command_rule_suffices(text in simple_command_line(), other in simple_command_line()) {
         let verdict = policy(PermissionMode::Default, &[], &[], &[]).bash(&text);
         let simple = super::super::command::SimpleCommand::parse(&text);
-        prop_assert_eq!(verdict.allow_rule.is_some(), simple.is_ok() && !text.trim().contains('\n'), "{}", text);
-        if let Some(rule) = verdict.allow_rule {
+        prop_assert_eq!(!verdict.allow_rules.is_empty(), simple.is_ok() && !text.trim().contains('\n'), "{}", text);
+        for rule in verdict.allow_rules {
             prop_assert!(allows(&rule, &text), "{} {}", rule, text);
             let same = super::super::command::SimpleCommand::parse(&other).is_ok_and(|other| {
                 let plain = |text: &str| text.replace('\u{FDD0}', "*");
-                simple.is_ok_and(|simple| plain(&simple.words) == plain(&other.words))
+                simple.as_ref().is_ok_and(|simple| plain(&simple.words) == plain(&other.words))
             });
             prop_assert!(same || !allows(&rule, &other), "{} {}", rule, other);
         }
@@ -110,8 +110,8 @@ proptest! {
     #[test]
     fn a_suggested_path_rule_suffices(text in file_path(), other in file_path(), name in select(&["Read", "Glob", "Edit", "Write"][..])) {
         let verdict = policy(PermissionMode::Plan, &[], &[], &[]).on_path(name, &text);
-        prop_assert_eq!(verdict.allow_rule.is_none(), verdict.decision == Decision::Allow || text.contains('\n'));
-        if let Some(rule) = verdict.allow_rule {
+        prop_assert_eq!(verdict.allow_rules.is_empty(), verdict.decision == Decision::Allow || text.contains('\n'));
+        for rule in verdict.allow_rules {
             let policy = policy(PermissionMode::Plan, &[], &[], &[&rule]);
             prop_assert_eq!(policy.on_path(name, &text).rule, Some(rule.clone()));
             let below = std::path::Path::new(&other).starts_with(&text);

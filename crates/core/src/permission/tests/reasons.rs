@@ -1,4 +1,5 @@
 use super::*;
+use crate::Basis;
 
 fn default_mode(deny: &[&str], ask: &[&str], allow: &[&str]) -> PermissionPolicy {
     policy(PermissionMode::Default, deny, ask, allow)
@@ -14,7 +15,8 @@ fn verdicts_name_the_rule_its_origin_and_the_part_it_matched() {
             reason: "The deny rule `Bash(rm *)` (user settings) matches `sudo rm -rf y` in the command."
                 .into(),
             rule: Some("Bash(rm *)".into()),
-            allow_rule: None,
+            basis: Basis::Rule,
+            allow_rules: Vec::new(),
         }
     );
     assert_eq!(
@@ -27,7 +29,8 @@ fn verdicts_name_the_rule_its_origin_and_the_part_it_matched() {
             decision: Decision::Allow,
             reason: "The allow rule `Bash(git *)` (user settings) covers `git  status`.".into(),
             rule: Some("Bash(git *)".into()),
-            allow_rule: None,
+            basis: Basis::Rule,
+            allow_rules: Vec::new(),
         }
     );
 }
@@ -35,7 +38,7 @@ fn verdicts_name_the_rule_its_origin_and_the_part_it_matched() {
 #[test]
 fn what_is_not_covered_is_said_with_the_rule_that_would_cover_it() {
     let policy = default_mode(&[], &[], &["Bash(git *)", "Bash(env *)"]);
-    for (text, reason, allow_rule) in [
+    for (text, reason, allow_rules) in [
         (
             "cargo  test",
             "In default mode Bash needs consent, and no allow rule covers `cargo  test`.",
@@ -68,8 +71,8 @@ fn what_is_not_covered_is_said_with_the_rule_that_would_cover_it() {
     ] {
         let verdict = policy.bash(text);
         assert_eq!(
-            (verdict.reason.as_str(), verdict.allow_rule.as_deref()),
-            (reason, allow_rule),
+            (verdict.reason.as_str(), verdict.allow_rules.first().map(String::as_str)),
+            (reason, allow_rules),
             "{text:?}"
         );
     }
@@ -90,7 +93,7 @@ fn suggestions_are_as_narrow_as_the_call() {
         ("mcp__a__b", path("Write", "/etc/x"), "mcp__a__b"),
     ] {
         let verdict = policy.evaluate(&tool(name), &[access]);
-        assert_eq!(verdict.allow_rule.as_deref(), Some(expected), "{}", verdict.reason);
+        assert_eq!(verdict.allow_rules.first().map(String::as_str), Some(expected), "{}", verdict.reason);
     }
 }
 
@@ -104,11 +107,11 @@ fn what_a_person_could_misread_is_escaped_and_not_suggested() {
         ("ls 'a\u{1b}[2J'", "`ls 'a\\u{1b}[2J'`"),
     ] {
         let verdict = policy.bash(text);
-        assert_eq!(verdict.allow_rule, None, "{text:?}");
+        assert_eq!(verdict.allow_rules, Vec::<String>::new(), "{text:?}");
         assert!(verdict.reason.contains(shown), "{}", verdict.reason);
     }
     let verdict = policy.on_path("Read", "/etc/a\n\u{202E}b");
-    assert_eq!(verdict.allow_rule, None);
+    assert_eq!(verdict.allow_rules, Vec::<String>::new());
     assert!(verdict.reason.contains("`/etc/a\\n\\u{202e}b`"), "{}", verdict.reason);
 }
 
