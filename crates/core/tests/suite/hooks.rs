@@ -8,9 +8,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use robota_core::{
-    HookAction, HookCall, HookDecision, HookEngine, HookEngineOptions, HookExecutor, HookExecutors,
-    HookFailure, HookFailurePolicy, HookInput, HookOrigin, HookOutcome, HookReply, HookRunner, HookScope,
-    HookTask, HooksConfig, PermissionMode,
+    HookAction, HookCall, HookDecision, HookEngine, HookEngineOptions, HookEvent, HookExecutor,
+    HookExecutors, HookFailure, HookFailurePolicy, HookInput, HookOrigin, HookOutcome, HookReply, HookRunner,
+    HookScope, HookTask, HooksConfig, PermissionMode,
 };
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -256,4 +256,12 @@ async fn variables_of_the_group_are_handed_on() {
     let engine = HookEngine::new(config(HookScope::User, &hooks), executors, HookEngineOptions::default());
     assert_eq!(run(&engine, &prompt()).await, HookOutcome::context("seen"));
     assert_eq!(*seen.0.lock().unwrap(), BTreeMap::from([("A".to_owned(), "1".to_owned())]));
+}
+
+#[test]
+fn the_page_about_hooks_has_every_event() {
+    let (events, _) = include_str!("../../../../docs/hooks.md").split_once("## What hooks answer").unwrap();
+    for event in HookEvent::ALL {
+        assert_eq!(events.matches(&format!("\n| `{event}` | ")).count(), 1, "{event}");
+    }
 }

@@ -3,7 +3,8 @@
 //! A program gets a session and process group of its own, no standard input, and one pipe for
 //! standard output and standard error, so that their order is kept. It is ended as a group: TERM,
 //! two seconds of grace, KILL. That happens when its time is up, when the caller cancels, and when
-//! the caller drops the call.
+//! the caller drops the call. Hooks are told something on standard input, keep their outputs apart, and
+//! leave nothing of their group behind.
 
 mod capture;
 mod environment;
