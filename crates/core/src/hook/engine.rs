@@ -241,7 +241,10 @@ fn named(event: HookEvent, due: Due<'_>, mut outcome: HookOutcome) -> HookOutcom
 
 fn report(event: HookEvent, due: Due<'_>, what: &str) -> String {
     let name = name_of(&due.spec.action, &due.group.origin);
-    format!("The {event} hook {name} {}.", what.trim_end_matches('.'))
+    let what = what.trim_end_matches('.');
+    // Executors of others may speak in sentences.
+    let verb = if what.starts_with(char::is_uppercase) { "failed: " } else { "" };
+    format!("The {event} hook {name} {verb}{what}.")
 }
 
 /// Nobody waits for the hooks any more. What they were to judge must not run.

@@ -9,13 +9,15 @@ use super::{HookAction, HookInput};
 
 /// Runs hooks of one type.
 ///
-/// The engine holds it to the hook's deadline: it drops the future then, which must leave nothing running.
+/// The engine holds it to the hook's deadline: it drops the future then, which must leave nothing running. When
+/// the token fires, it has three seconds to end by itself.
 pub trait HookExecutor: Send + Sync {
     /// Runs one hook.
     ///
     /// # Errors
     ///
-    /// When it cannot be run or does not do its work: one sentence for a person.
+    /// When it cannot be run or does not do its work: what became of the hook, such as "was not found", to be
+    /// put behind its name.
     fn execute<'a>(
         &'a self,
         task: HookTask<'a>,
@@ -79,7 +81,7 @@ pub enum HookReply {
 #[error("{message}")]
 #[non_exhaustive]
 pub struct HookFailure {
-    /// What happened, for a person.
+    /// What became of the hook, for a person: "was not found".
     pub message: String,
     /// What lies behind it.
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
