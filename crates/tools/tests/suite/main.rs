@@ -12,6 +12,7 @@ mod read;
 mod server;
 mod session;
 mod specs;
+mod swapped;
 mod web_fetch;
 mod web_search;
 mod write;
