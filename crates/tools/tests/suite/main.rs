@@ -8,6 +8,7 @@ mod edit;
 mod glob;
 mod grep;
 mod hidden;
+mod path_corpus;
 mod read;
 mod server;
 mod session;

@@ -22,6 +22,7 @@ fn policy(mode: PermissionMode, deny: &[&str], ask: &[&str], allow: &[&str]) -> 
         roots: vec![PathBuf::from("/work/app"), PathBuf::from("/work/lib")],
         cwd: PathBuf::from("/work/app"),
         home: Some(PathBuf::from("/home/ada")),
+        protected_dirs: vec![PathBuf::from("/srv/robota")],
     }
 }
 
