@@ -16,7 +16,9 @@ impl Rule {
         let tool = &*call.spec.name;
         if self.tool == ToolName::Changing {
             let changes = tool.starts_with("mcp__") || changes(target.class(call.spec.class));
-            return changes.then(|| format!("is about everything but looking, so also about {}", target.describe(tool)));
+            return changes.then(|| {
+                format!("is about everything but looking, so also about {}", target.describe(tool))
+            });
         }
         let Some(pattern) = &self.pattern else {
             return self.names(tool).then(|| format!("covers every call of `{tool}`"));

@@ -79,7 +79,12 @@ impl Rule {
     /// A deny rule about every tool that does more than look: what changes files, runs programs, comes from an
     /// MCP server, or says nothing of its effects.
     pub(super) fn about_changes(origin: &str) -> Self {
-        Self { text: "read-only".into(), origin: Some(origin.into()), tool: ToolName::Changing, pattern: None }
+        Self {
+            text: "read-only".into(),
+            origin: Some(origin.into()),
+            tool: ToolName::Changing,
+            pattern: None,
+        }
     }
 
     /// The rule as written.

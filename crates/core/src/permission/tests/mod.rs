@@ -4,6 +4,7 @@ mod commands;
 mod modes;
 mod paths;
 mod properties;
+mod protected;
 mod reading;
 mod reasons;
 
@@ -57,6 +58,10 @@ fn linked_path(name: &str, requested: &str, resolved: &str) -> Access {
 
 fn host(host: &str) -> Access {
     Access::Url { url: format!("https://{host}/"), host: host.to_owned() }
+}
+
+fn name(name: &str) -> Access {
+    Access::Name { name: name.to_owned() }
 }
 
 impl PermissionPolicy {
