@@ -138,6 +138,7 @@ fn policy() -> PermissionPolicy {
         roots: vec![PathBuf::from("/work/app")],
         cwd: PathBuf::from("/work/app"),
         home: Some(PathBuf::from("/home/ada")),
+        protected_dirs: Vec::new(),
     }
 }
 

@@ -141,6 +141,7 @@ impl PermissionEnforcer {
             roots: policy.roots.clone(),
             cwd: policy.cwd.clone(),
             home: policy.home.clone(),
+            protected_dirs: policy.protected_dirs.clone(),
         };
         let verdict = approved.evaluate(request.spec, request.access);
         verdict.decision == Decision::Allow && verdict.rule.is_some()
@@ -320,7 +321,8 @@ mod tests {
         conversation.start_turn().unwrap();
         let mode = PermissionMode::Default;
         let (rules, cwd) = (RuleSet::default(), std::path::PathBuf::from("/p"));
-        let policy = PermissionPolicy { mode, rules, roots: Vec::new(), cwd, home: None };
+        let (roots, protected_dirs) = (Vec::new(), Vec::new());
+        let policy = PermissionPolicy { mode, rules, roots, cwd, home: None, protected_dirs };
         let (handler, sink) = (Arc::new(ExternalApproval), Arc::new(Prompt(Arc::clone(&conversation))));
         let gate = PermissionEnforcer::new(policy, Some(handler), conversation, sink);
         let call = ToolCall { id: "c1".into(), name: "Order".into(), arguments: "{}".into() };

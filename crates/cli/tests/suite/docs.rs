@@ -447,6 +447,7 @@ fn decide(mode: PermissionMode, rules: RuleSet, tool: &str, access: Access) -> V
         roots: vec![PathBuf::from("/home/ada/app")],
         cwd: PathBuf::from("/home/ada/app"),
         home: Some(PathBuf::from("/home/ada")),
+        protected_dirs: Vec::new(),
     };
     policy.evaluate(&ToolSpec::new(tool, class, ""), &access)
 }

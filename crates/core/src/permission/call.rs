@@ -42,6 +42,8 @@ pub(super) struct PathTarget<'a> {
     pub(super) settled: bool,
     /// The requested path as text, when it differs: a symlink on the way leads elsewhere.
     pub(super) literal: Option<String>,
+    /// The path as the model wrote it.
+    requested: &'a str,
 }
 
 #[derive(Debug)]
@@ -55,7 +57,7 @@ pub(super) struct CommandTarget<'a> {
 
 impl<'a> Call<'a> {
     pub(super) fn new(policy: &PermissionPolicy, spec: &'a ToolSpec, access: &'a [Access]) -> Self {
-        let places = Places::new(&policy.roots, &policy.cwd, policy.home.as_deref());
+        let places = Places::of(policy);
         let mut targets: Vec<_> = access.iter().map(|access| Target::new(access, &places)).collect();
         if targets.is_empty() {
             targets.push(Target::Whole);
@@ -70,7 +72,8 @@ impl<'a> Target<'a> {
             Access::Path { kind, requested, resolved } => {
                 let text = text_of(resolved);
                 let literal = Some(places.literal(requested)).filter(|literal| *literal != text);
-                Self::Path(PathTarget { kind: *kind, resolved, text, settled: is_settled(resolved), literal })
+                let settled = is_settled(resolved);
+                Self::Path(PathTarget { kind: *kind, resolved, text, settled, literal, requested })
             }
             Access::Command { command, cwd } => Self::Command(CommandTarget {
                 text: command,
@@ -90,6 +93,7 @@ impl<'a> Target<'a> {
             (Self::Command(_), ToolClass::Inspect | ToolClass::Modify | ToolClass::Network) => {
                 ToolClass::Execute
             }
+            (Self::Host(_), ToolClass::Inspect) => ToolClass::Network,
             _ => class,
         }
     }
@@ -117,8 +121,14 @@ impl PathTarget<'_> {
         [Some(&*self.text), self.literal.as_deref()].into_iter().flatten()
     }
 
+    /// The path in words; where a symlink leads elsewhere, as it was written too.
     pub(super) fn describe(&self) -> String {
-        format!("`{}`", quote(&self.resolved.to_string_lossy()))
+        let resolved = quote(&self.resolved.to_string_lossy());
+        if self.literal.is_some() {
+            format!("`{}` → `{resolved}`", quote(self.requested))
+        } else {
+            format!("`{resolved}`")
+        }
     }
 }
 

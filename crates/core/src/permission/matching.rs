@@ -4,8 +4,8 @@ use super::Rule;
 use super::call::{Call, Target, quote};
 use super::command::WORD_GAP;
 use super::command_pattern::Coverage;
-use super::rule::Pattern;
-use crate::PathAccess;
+use super::rule::{Pattern, ToolName};
+use crate::{PathAccess, ToolClass};
 
 impl Rule {
     /// Which part of `target` this rule concerns as a deny or ask rule, in words that follow its name.
@@ -14,9 +14,19 @@ impl Rule {
     /// tool that declares the access.
     pub(super) fn concerns(&self, call: &Call<'_>, target: &Target<'_>) -> Option<String> {
         let tool = &*call.spec.name;
+        if self.tool == ToolName::Changing {
+            let changes = tool.starts_with("mcp__") || changes(target.class(call.spec.class));
+            return changes.then(|| {
+                format!("is about everything but looking, so also about {}", target.describe(tool))
+            });
+        }
         let Some(pattern) = &self.pattern else {
             return self.names(tool).then(|| format!("covers every call of `{tool}`"));
         };
+        // A tool that bears the name another program gives to one of ours.
+        if self.text() == tool {
+            return Some(format!("covers every call of `{tool}`"));
+        }
         match (pattern, target) {
             (Pattern::Path(pattern), Target::Path(path)) => {
                 let applies = match path.kind {
@@ -24,9 +34,8 @@ impl Rule {
                     PathAccess::Write if self.tool.is("Edit") => true,
                     _ => self.tool.matches(tool),
                 };
-                let name = path.names().find(|name| applies && pattern.concerns(name, &call.places))?;
-                let shown = if *name == *path.text { path.describe() } else { format!("`{}`", quote(name)) };
-                Some(format!("matches {shown}"))
+                path.names().find(|name| applies && pattern.concerns(name, &call.places))?;
+                Some(format!("matches {}", path.describe()))
             }
             (Pattern::Command(pattern), Target::Command(command)) if self.tool.matches(tool) => {
                 let part = pattern.concerns(command.text, command.pieces())?;
@@ -35,13 +44,25 @@ impl Rule {
             (Pattern::Domain(pattern), Target::Host(host)) if pattern.matches(host) => {
                 Some(format!("matches {}", target.describe(tool)))
             }
+            (Pattern::Name(pattern), Target::Name(name))
+                if self.tool.matches(tool) && pattern.concerns(name) =>
+            {
+                Some(format!("matches {}", target.describe(tool)))
+            }
             _ => None,
         }
     }
 
-    /// Whether the rule is about the tool `name`, but nobody knows what its pattern means.
-    pub(super) fn is_unclear_about(&self, name: &str) -> bool {
-        self.pattern == Some(Pattern::Opaque) && self.tool.matches(name)
+    /// Whether the rule is about the tool of `call`, but nobody knows what its pattern means, or the call does
+    /// not say what the pattern is about.
+    pub(super) fn is_unclear_about(&self, call: &Call<'_>) -> bool {
+        let named = || call.targets.iter().any(|target| matches!(target, Target::Name(_)));
+        let unclear = match &self.pattern {
+            Some(Pattern::Opaque) => true,
+            Some(Pattern::Name(_)) => !named(),
+            _ => false,
+        };
+        unclear && self.tool.matches(&call.spec.name)
     }
 
     /// Whether this rule, as an allow rule, covers `target`. Matches strictly: the resolved path,
@@ -66,6 +87,7 @@ impl Rule {
             (Pattern::Domain(pattern), Target::Host(host)) => {
                 self.tool.matches(tool) && pattern.matches(host)
             }
+            (Pattern::Name(pattern), Target::Name(name)) => self.tool.matches(tool) && pattern.covers(name),
             _ => false,
         };
         if covered { Coverage::Covered } else { Coverage::Uncovered }
@@ -75,4 +97,9 @@ impl Rule {
     fn names(&self, name: &str) -> bool {
         self.tool.matches(name) || (name == "Write" && self.tool.is("Edit"))
     }
+}
+
+/// Whether a tool of this class does more than look.
+const fn changes(class: ToolClass) -> bool {
+    !matches!(class, ToolClass::Inspect | ToolClass::Network)
 }

@@ -15,6 +15,7 @@ mod glob;
 mod matching;
 mod mode;
 mod mode_matrix;
+mod name_pattern;
 mod path_pattern;
 mod place;
 mod policy;

@@ -68,6 +68,9 @@ pub struct PermissionPolicy {
     pub cwd: PathBuf,
     /// The user's home folder, for `~/` patterns.
     pub home: Option<PathBuf>,
+    /// Folders of robota's state that need not be called `.robota`, such as the user's own, absolute and
+    /// resolved; what is protected in a `.robota` folder is protected in them.
+    pub protected_dirs: Vec<PathBuf>,
 }
 
 impl PermissionPolicy {
@@ -220,7 +223,7 @@ fn concerning<'a>(rules: &'a [Rule], call: &Call<'_>) -> Option<(&'a Rule, Strin
 
 /// The first rule about the call's tool whose pattern cannot be compared with the call.
 fn unclear<'a>(rules: &'a [Rule], call: &Call<'_>) -> Option<&'a Rule> {
-    rules.iter().find(|rule| rule.is_unclear_about(&call.spec.name))
+    rules.iter().find(|rule| rule.is_unclear_about(call))
 }
 
 /// A change of a protected file is asked for, whatever allow rules and mode say: with it, anything
@@ -228,7 +231,10 @@ fn unclear<'a>(rules: &'a [Rule], call: &Call<'_>) -> Option<&'a Rule> {
 fn protects(call: &Call<'_>) -> Option<Verdict> {
     call.targets.iter().find_map(|target| {
         let Target::Path(path) = target else { return None };
-        let what = path.names().filter(|_| path.kind == PathAccess::Write).find_map(protected)?;
+        let what = path
+            .names()
+            .filter(|_| path.kind == PathAccess::Write)
+            .find_map(|name| protected(name, &call.places))?;
         let shown = path.describe();
         let reason = format!(
             "{shown} is protected ({what}): its change needs consent in every mode and under every rule."

@@ -42,6 +42,16 @@ impl RuleSet {
         Self { allow, ..Self::default() }
     }
 
+    /// The deny rules of an agent that only looks: no Bash, Write or Edit, no MCP tools, and no other tool that
+    /// changes something or does not say what it does. What is left: tools of the classes `inspect` and `network`,
+    /// as long as a call declares no change and no command.
+    #[must_use]
+    pub fn read_only() -> Self {
+        const ORIGIN: &str = "read-only agent";
+        let named = ["Bash", "Write", "Edit"].into_iter().filter_map(|tool| Rule::parse(tool, ORIGIN).ok());
+        Self { deny: named.chain([Rule::about_changes(ORIGIN)]).collect(), ..Self::default() }
+    }
+
     /// The rules of all `layers` together. A layer can add rules, never take one away.
     #[must_use]
     pub fn join(layers: impl IntoIterator<Item = Self>) -> Self {

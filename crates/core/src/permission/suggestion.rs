@@ -5,6 +5,7 @@ use std::path::Path;
 use super::Rule;
 use super::call::{Call, Target, disguises};
 use super::command_pattern::Coverage;
+use super::name_pattern::escape as escape_name;
 use super::path_pattern::escape;
 
 /// The longest command that a suggested rule repeats, in bytes.
@@ -13,18 +14,21 @@ const LONGEST_COMMAND: usize = 2000;
 /// The rules that would let `open`, the targets nothing allows yet, go through; none when rules
 /// cannot or should not: what a person could misread is not for them to copy.
 pub(super) fn narrowest(call: &Call<'_>, open: &[&Target<'_>]) -> Vec<String> {
-    single(call, open).into_iter().collect()
+    let mut rules = Vec::new();
+    for target in open {
+        let Some(rule) = single(call, target) else { return Vec::new() };
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    rules
 }
 
-fn single(call: &Call<'_>, open: &[&Target<'_>]) -> Option<String> {
-    let text = match open {
-        [] => return None,
-        [target] => rule_for(call, target)?,
-        targets if targets.iter().any(|target| matches!(target, Target::Command(_))) => return None,
-        _ => call.spec.name.clone(),
-    };
+/// The rule for one target, when it does what it is for.
+fn single(call: &Call<'_>, target: &Target<'_>) -> Option<String> {
+    let text = rule_for(call, target)?;
     let rule: Rule = text.parse().ok().filter(|_| !text.contains(disguises))?;
-    open.iter().all(|target| rule.covers(call, target) == Coverage::Covered).then_some(text)
+    (rule.covers(call, target) == Coverage::Covered).then_some(text)
 }
 
 fn rule_for(call: &Call<'_>, target: &Target<'_>) -> Option<String> {
@@ -40,6 +44,7 @@ fn rule_for(call: &Call<'_>, target: &Target<'_>) -> Option<String> {
         (Target::Path(path), "Edit" | "Write") => {
             Some(format!("Edit({})", pattern_for(call, path.resolved)?))
         }
+        (Target::Name(name), "Agent" | "Task" | "Skill") => Some(format!("{tool}({})", escape_name(name))),
         (Target::Host(host), "WebFetch") => Some(format!("WebFetch(domain:{host})")),
         _ => Some(tool.to_owned()),
     }

@@ -50,6 +50,7 @@ pub(super) fn policy(
         roots,
         cwd: blueprint.paths.cwd.clone(),
         home: blueprint.paths.home.clone(),
+        protected_dirs: blueprint.paths.user_dir.iter().chain([&blueprint.paths.state_dir]).cloned().collect(),
     })
 }
 

@@ -93,6 +93,7 @@ impl SessionOptions {
             roots: vec![cwd.clone()],
             cwd: cwd.clone(),
             home: None,
+            protected_dirs: Vec::new(),
         };
         Self {
             provider,

@@ -1,6 +1,5 @@
 //! Write: creates a file or replaces it as a whole.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use serde_json::json;
 
 use super::atomic;
 use super::diff::unified;
+use super::exact;
 use super::read_state::content_hash;
 use super::seen::seen_content;
 use super::target::regular_file;
@@ -64,12 +64,9 @@ impl Write {
         let reads = self.workspace.reads();
         let _alone = reads.exclusive();
         let old = self.known_content(path)?;
-        let failed = |error| Failure::io("write", &shown, &error);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(failed)?;
-        }
         let content = input.content.as_bytes();
-        let metadata = atomic::replace(path, content).map_err(failed)?;
+        let replaced = atomic::replace(path, content);
+        let metadata = replaced.map_err(|error| exact::failure(&self.workspace, "write", path, &error))?;
         reads.record(path, &metadata, Some(content_hash(content)));
 
         let (kind, done) = if old.is_some() { ("update", "replaced") } else { ("create", "created") };
@@ -87,6 +84,6 @@ impl Write {
         if metadata.len() == 0 {
             return Ok(Some(Vec::new()));
         }
-        seen_content(&self.workspace, path, &metadata).map(Some)
+        seen_content(&self.workspace, path).map(Some)
     }
 }

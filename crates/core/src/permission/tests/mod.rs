@@ -4,6 +4,7 @@ mod commands;
 mod modes;
 mod paths;
 mod properties;
+mod protected;
 mod reading;
 mod reasons;
 
@@ -22,6 +23,7 @@ fn policy(mode: PermissionMode, deny: &[&str], ask: &[&str], allow: &[&str]) -> 
         roots: vec![PathBuf::from("/work/app"), PathBuf::from("/work/lib")],
         cwd: PathBuf::from("/work/app"),
         home: Some(PathBuf::from("/home/ada")),
+        protected_dirs: vec![PathBuf::from("/srv/robota")],
     }
 }
 
@@ -56,6 +58,10 @@ fn linked_path(name: &str, requested: &str, resolved: &str) -> Access {
 
 fn host(host: &str) -> Access {
     Access::Url { url: format!("https://{host}/"), host: host.to_owned() }
+}
+
+fn name(name: &str) -> Access {
+    Access::Name { name: name.to_owned() }
 }
 
 impl PermissionPolicy {

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
+use crate::Basis;
 
 /// Command lines out of everything that means something to a shell.
 fn command_line() -> impl Strategy<Value = String> {
@@ -31,6 +32,59 @@ fn file_path() -> impl Strategy<Value = String> {
     (select(roots), collection::vec(select(names), 0..4))
         .prop_map(|(root, names)| names.iter().fold(root.to_owned(), |path, name| format!("{path}/{name}")))
         .prop_filter("a path", |path| !path.is_empty())
+}
+
+fn mode() -> impl Strategy<Value = PermissionMode> {
+    select(&PermissionMode::ALL[..])
+}
+
+/// A rule about anything that calls below touch.
+fn rule() -> impl Strategy<Value = Rule> {
+    let tools = vec!["Read", "Edit", "Write", "Glob", "Grep", "Task", "MultiEdit", "NotebookEdit"];
+    let patterns =
+        vec!["/src/**", "//etc/**", "~/x", "*.rs", "/**/b", "src", "../lib/**", "//", "explore", ".git"];
+    let on_paths = (select(tools), select(patterns)).prop_map(|(tool, pattern)| format!("{tool}({pattern})"));
+    let whole = select(vec![
+        "Read",
+        "Edit",
+        "Bash",
+        "Task",
+        "mcp__a",
+        "WebFetch(domain:x.y)",
+        "Bash(ls *)",
+        "Agent(explore)",
+    ]);
+    prop_oneof![on_paths, whole.prop_map(str::to_owned)].prop_map(|text| text.parse().unwrap())
+}
+
+fn rule_set() -> impl Strategy<Value = RuleSet> {
+    let list = || collection::vec(rule(), 0..3);
+    (list(), list(), list()).prop_map(|(deny, ask, allow)| RuleSet { deny, ask, allow })
+}
+
+/// A call of some tool that touches one or two things.
+fn call() -> impl Strategy<Value = (&'static str, Vec<Access>)> {
+    let tools = vec!["Read", "Edit", "Write", "Glob", "Grep"];
+    let places = vec!["/work/app/src/a.rs", "/work/lib/b", "/etc/b", "/home/ada/x", "/work/app/.git/config"];
+    let linked = (select(places.clone()), select(places));
+    let paths = (select(tools), collection::vec(linked, 1..3)).prop_map(|(tool, paths)| {
+        (tool, paths.iter().map(|(requested, resolved)| linked_path(tool, requested, resolved)).collect())
+    });
+    let others = select(vec![
+        ("Bash", command("ls x")),
+        ("Agent", name("explore")),
+        ("WebFetch", host("a.x.y")),
+        ("mcp__a__b", path("Write", "/etc/b")),
+    ]);
+    prop_oneof![paths, others.prop_map(|(tool, access)| (tool, vec![access]))]
+}
+
+fn freedom(decision: Decision) -> u8 {
+    match decision {
+        Decision::Deny => 0,
+        Decision::Ask => 1,
+        Decision::Allow => 2,
+    }
 }
 
 /// A reading of quotes by other means than the lexer's: the characters that no quote protects.
@@ -129,6 +183,29 @@ proptest! {
         let rule = format!("Read({pattern})");
         let verdict = policy(PermissionMode::Plan, &[], &[], &[&rule]).on_path("Read", &format!("/work/app{path}"));
         prop_assert_eq!(verdict.rule.is_some(), expected, "{} {}", pattern, path);
+    }
+
+    #[test]
+    fn a_deny_rule_never_widens((mode, rules, added, (name, access)) in (mode(), rule_set(), rule(), call())) {
+        let with = |rules| PermissionPolicy { rules, ..policy(mode, &[], &[], &[]) }.evaluate(&tool(name), &access);
+        let before = with(rules.clone());
+        let mut more = rules;
+        more.deny.push(added);
+        let after = with(more);
+        prop_assert!(freedom(after.decision) <= freedom(before.decision), "{} / {}", before.reason, after.reason);
+    }
+
+    #[test]
+    fn a_layer_takes_no_denial_and_no_question_away((mode, rules, layer, (name, access)) in (mode(), rule_set(), rule_set(), call())) {
+        let with = |rules| PermissionPolicy { rules, ..policy(mode, &[], &[], &[]) }.evaluate(&tool(name), &access);
+        let before = with(rules.clone());
+        for joined in [RuleSet::join([rules.clone(), layer.clone()]), RuleSet::join([layer, rules])] {
+            let after = with(joined);
+            // What the mode alone decided, an allow rule may change; what a rule or protection decided, none may.
+            if before.decision != Decision::Allow && before.basis != Basis::Mode {
+                prop_assert!(freedom(after.decision) <= freedom(before.decision), "{} / {}", before.reason, after.reason);
+            }
+        }
     }
 
     #[test]

@@ -87,14 +87,59 @@ fn suggestions_are_as_narrow_as_the_call() {
         ("Glob", path("Glob", "/work/application"), "Glob(//work/application)"),
         ("Write", path("Write", "/work/app/src/a b (1).rs"), "Edit(/src/a b \\(1\\).rs)"),
         ("Edit", path("Edit", "/work/lib/x{y}*"), "Edit(//work/lib/x\\{y\\}\\*)"),
+        ("Read", linked_path("Read", "link/x", "/etc/x"), "Read(//etc/x)"),
         ("WebFetch", host("docs.rs"), "WebFetch(domain:docs.rs)"),
+        ("WebFetch", host("[::1]"), "WebFetch(domain:[::1])"),
+        ("Agent", name("explore"), "Agent(explore)"),
+        ("Skill", name("a*b (x)"), "Skill(a\\*b \\(x\\))"),
         ("Bash", command("git commit -m \"it's (a) *\""), "Bash(git commit -m 'it'\\''s (a) *')"),
         ("Bash", command("ls *.rs a=b"), "Bash(ls \\*.rs a=b)"),
         ("mcp__a__b", path("Write", "/etc/x"), "mcp__a__b"),
     ] {
         let verdict = policy.evaluate(&tool(name), &[access]);
-        assert_eq!(verdict.allow_rules.first().map(String::as_str), Some(expected), "{}", verdict.reason);
+        assert_eq!(verdict.allow_rules, [expected], "{}", verdict.reason);
     }
+}
+
+#[test]
+fn each_open_target_gets_a_rule_of_its_own() {
+    let access = |paths: &[&str]| paths.iter().map(|text| path("Edit", text)).collect::<Vec<_>>();
+    let policy = default_mode(&[], &[], &["Edit(/known)"]);
+    let rules = |paths: &[&str]| policy.evaluate(&tool("Edit"), &access(paths)).allow_rules;
+    let many = ["/work/app/a", "/work/app/known", "/etc/b", "/work/app/a"];
+    assert_eq!(rules(&many), ["Edit(/a)", "Edit(//etc/b)"]);
+    let granted = PermissionPolicy {
+        rules: RuleSet {
+            allow: rules(&many).iter().map(|rule| rule.parse().unwrap()).collect(),
+            ..RuleSet::default()
+        },
+        ..default_mode(&[], &[], &[])
+    };
+    assert_eq!(
+        granted.evaluate(&tool("Edit"), &access(&["/etc/b", "/work/app/a"])).decision,
+        Decision::Allow
+    );
+    // One target that no rule can be shown for, and none is: together they would not do.
+    assert_eq!(rules(&["/work/app/a", "/etc/a\nb"]), Vec::<String>::new());
+}
+
+#[test]
+fn reasons_tell_where_a_link_leads() {
+    let access = [linked_path("Read", "link/x", "/etc/x")];
+    let reason = |policy: PermissionPolicy| policy.evaluate(&tool("Read"), &access).reason;
+    assert_eq!(
+        reason(default_mode(&["Read(/link)"], &[], &[])),
+        "The deny rule `Read(/link)` (user settings) matches `link/x` → `/etc/x`."
+    );
+    assert_eq!(
+        reason(default_mode(&[], &[], &["Read(//etc/x)"])),
+        "The allow rule `Read(//etc/x)` (user settings) covers `link/x` → `/etc/x`."
+    );
+    assert_eq!(
+        reason(default_mode(&[], &[], &[])),
+        "`link/x` → `/etc/x` lies outside the workspace, so in default mode Read needs consent, and no allow rule \
+         covers `link/x` → `/etc/x`."
+    );
 }
 
 #[test]
