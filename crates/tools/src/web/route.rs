@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::address::{AddressPolicy, Destination, Refused};
 use super::form;
 use super::names::NameService;
+use super::special::special_range;
 
 /// How many redirects are followed.
 const MAX_REDIRECTS: usize = 10;
@@ -126,13 +127,21 @@ fn without_fragment(url: &Url) -> String {
 }
 
 fn arrival(hop: &Destination, redirects: usize) -> String {
-    let addresses: Vec<_> = hop.addresses().iter().map(|address| address.ip().to_string()).collect();
     let way = match redirects {
         0 => String::new(),
         1 => "after 1 redirect, ".to_owned(),
         more => format!("after {more} redirects, "),
     };
-    format!("{way}{} is at {}", hop.host(), addresses.join(", "))
+    let host = hop.host();
+    let addresses: Vec<_> = hop.addresses().iter().map(|address| address.ip().to_string()).collect();
+    let (is, are) = match (form::literal(host), addresses.len()) {
+        (Some(_), _) => ("is".to_owned(), ""),
+        (None, 1) => (format!("is at {}, which is", addresses.concat()), ""),
+        (None, _) => (format!("is at {}, which are", addresses.join(", ")), " all"),
+    };
+    let is_public = hop.addresses().iter().all(|address| special_range(address.ip()).is_none());
+    let what = if is_public { "public" } else { "not public; the user allows this host" };
+    format!("{way}{host} {is}{} {what}", if is_public { are } else { "" })
 }
 
 #[cfg(test)]
@@ -216,7 +225,10 @@ mod tests {
     async fn an_address_may_answer_differently_the_next_time() {
         let home = "https://a.example/";
         let once = [(home, 302, home), (home, 200, "")];
-        assert_eq!(follow(home, &once).await.reason, "after 1 redirect, a.example is at 93.184.216.34");
+        assert_eq!(
+            follow(home, &once).await.reason,
+            "after 1 redirect, a.example is at 93.184.216.34, which is public"
+        );
         let always = [(home, 302, home)];
         assert!(!follow(home, &always).await.allowed);
         let ten: Vec<_> = std::iter::repeat_n((home, 302, home), 10).chain([(home, 200, "")]).collect();

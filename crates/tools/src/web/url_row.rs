@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::address::AddressPolicy;
 use super::allowed::NotAHost;
@@ -39,11 +40,14 @@ pub enum UrlVerdict {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlRowError {
-    /// The line is no JSON object, or one without a field that it needs.
+    /// The line is something else than a JSON object.
+    #[error("the line is not a JSON object")]
+    NotAnObject,
+    /// The line is no JSON, or an object without a field that it needs.
     #[error("the line is not a row: {0}")]
     Row(#[source] serde_json::Error),
     /// A field holds something of another shape.
-    #[error("`{field}`: {source}")]
+    #[error("`{field}`: {}", without_place(source))]
     Field {
         /// Its name.
         field: &'static str,
@@ -93,10 +97,13 @@ struct Row<'a> {
 ///
 /// [`UrlRowError`] when the row itself is broken. An address that cannot be read is no error but blocked.
 pub async fn check_url_row(line: &str) -> Result<UrlRowVerdict<'_>, UrlRowError> {
+    if !line.trim_start().starts_with('{') {
+        return Err(UrlRowError::NotAnObject);
+    }
     let row: Row<'_> = serde_json::from_str(line).map_err(UrlRowError::Row)?;
     let url: String = field("url", Some(row.url))?;
     let names = names(field("dns", row.dns)?)?;
-    let redirects: Vec<Redirect> = field("redirects", row.redirects)?;
+    let redirects = redirects(field("redirects", row.redirects)?)?;
     field::<BTreeMap<String, IgnoredAny>>("env", row.env)?;
     let policy = AddressPolicy::new(field::<Vec<String>>("allowedHosts", row.allowed_hosts)?)?;
     let RouteVerdict { allowed, reason } = check_route(&policy, &url, &names, &redirects).await;
@@ -110,6 +117,18 @@ fn field<T: DeserializeOwned + Default>(
 ) -> Result<T, UrlRowError> {
     let Some(raw) = raw else { return Ok(T::default()) };
     serde_json::from_str(raw.get()).map_err(|source| UrlRowError::Field { field: name, source })
+}
+
+/// What is wrong, without the place, which is counted from the beginning of the field.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.as_str(), |(problem, _)| problem).to_owned()
+}
+
+fn redirects(written: Vec<Map<String, Value>>) -> Result<Vec<Redirect>, UrlRowError> {
+    let redirect = |object| serde_json::from_value(Value::Object(object));
+    let redirects: Result<_, _> = written.into_iter().map(redirect).collect();
+    redirects.map_err(|source| UrlRowError::Field { field: "redirects", source })
 }
 
 fn names(dns: BTreeMap<String, Vec<Vec<String>>>) -> Result<TableNames, UrlRowError> {
@@ -143,7 +162,7 @@ mod tests {
         let cases = [
             (
                 r#"{"id":"a","url":"https://x.example/","dns":{"x.example":[["1.1.1.1"]]},"redirects":[],"env":{"HTTP_PROXY":"http://127.0.0.1:1"}}"#,
-                r#"{"id":"a","verdict":"allow","reason":"x.example is at 1.1.1.1"}"#,
+                r#"{"id":"a","verdict":"allow","reason":"x.example is at 1.1.1.1, which is public"}"#,
             ),
             (
                 r#"{"id":{"n":1.50},"url":"https://x.example/"}"#,
@@ -155,7 +174,7 @@ mod tests {
             ),
             (
                 r#"{"id":1,"url":"http://x.example/","dns":{"x.example":[["10.0.0.1"]]},"allowedHosts":["x.example:80"]}"#,
-                r#"{"id":1,"verdict":"allow","reason":"x.example is at 10.0.0.1"}"#,
+                r#"{"id":1,"verdict":"allow","reason":"x.example is at 10.0.0.1, which is not public; the user allows this host"}"#,
             ),
         ];
         for (line, expected) in cases {
@@ -166,7 +185,13 @@ mod tests {
     #[tokio::test]
     async fn a_broken_row_is_told_by_its_field() {
         let cases = [
-            ("nonsense", "error: the line is not a row: expected"),
+            ("nonsense", "error: the line is not a JSON object"),
+            (r#"[1,"http://x/",null,null,null,null]"#, "error: the line is not a JSON object"),
+            (r#"{"id":1"#, "error: the line is not a row: EOF while parsing an object at line 1 column 7"),
+            (
+                r#"{"id":1,"url":"http://x/","redirects":[["http://x/",302,"/"]]}"#,
+                "error: `redirects`: invalid type",
+            ),
             (r#"{"url":"http://x.example/"}"#, "error: the line is not a row: missing field `id`"),
             (r#"{"id":1}"#, "error: the line is not a row: missing field `url`"),
             (r#"{"id":1,"url":7}"#, "error: `url`: invalid type"),
