@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use robota_core::{PermissionMode, Rule};
 
+use crate::permissions_args::PermissionsCommand;
 use crate::session_args::SessionCommand;
 
 /// A coding agent for your terminal: it reads, edits and runs things in your project, and asks first.
@@ -43,6 +44,9 @@ pub(crate) enum Command {
     /// Look at recorded sessions, check, copy, move and remove them
     #[command(subcommand)]
     Session(SessionCommand),
+    /// Judge calls and addresses by rules, without running or fetching anything
+    #[command(subcommand)]
+    Permissions(PermissionsCommand),
     /// Print a shell completion script
     Completions {
         /// The shell to print it for

@@ -16,6 +16,8 @@ mod server;
 mod session;
 mod specs;
 mod swapped;
+mod url_policy;
+mod web_addresses;
 mod web_fetch;
 mod web_search;
 mod write;
