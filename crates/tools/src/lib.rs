@@ -13,6 +13,7 @@ mod blocking;
 mod builtin;
 mod failure;
 mod files;
+mod hook;
 mod input;
 pub mod process;
 mod search;
@@ -20,5 +21,6 @@ mod web;
 mod workspace;
 
 pub use builtin::{PathFilter, ToolOptions, builtin_tools};
+pub use hook::{CommandHook, HttpHook};
 pub use web::{BraveSearch, SearchBackend, SearchError, SearchHit};
 pub use workspace::Workspace;
