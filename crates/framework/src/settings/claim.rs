@@ -5,11 +5,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use robota_core::{HookAction, PermissionMode};
+use robota_core::{HookAction, HookFailurePolicy, PermissionMode};
 use serde::Serialize;
 
 use super::file::FileSettings;
-use super::{GuardFailure, Layer, LogSettings, Scope, SettingsError, read_file};
+use super::{Layer, LogSettings, Scope, SettingsError, read_file};
 use crate::ProjectPaths;
 
 /// One thing that a file of a project sets and that takes effect only when the user trusts the project.
@@ -84,6 +84,8 @@ pub(super) fn restrict(file: &mut FileSettings, path: &Path, trusted: bool) -> V
         return ignored;
     }
     let claims = claims(file);
+    // What is wrong with hooks that do not run is nobody's concern.
+    file.warnings.retain(|warning| !warning.key.starts_with("hooks"));
     *file = FileSettings {
         deny: std::mem::take(&mut file.deny),
         ask: std::mem::take(&mut file.ask),
@@ -110,7 +112,7 @@ fn forbidden(file: &mut FileSettings, path: &Path) -> Vec<String> {
         file.default_mode = None;
         ignored.push(format!("{path} sets the mode bypassPermissions; a project's own settings cannot"));
     }
-    if file.hook_failure == Some(GuardFailure::Open) {
+    if file.hook_failure == Some(HookFailurePolicy::Open) {
         file.hook_failure = None;
         ignored.push(format!("{path} sets hookFailure to open; a project's own settings cannot"));
     }
@@ -145,7 +147,7 @@ fn claims(file: &FileSettings) -> Vec<Claim> {
     file.model.iter().for_each(|model| add(ClaimKind::Model, model.clone()));
     file.language.iter().for_each(|language| add(ClaimKind::Language, language.clone()));
     if let Some(threshold) = file.auto_compact {
-        let share = threshold.threshold().map_or("never".to_owned(), |share| format!("from {}", share.get()));
+        let share = threshold.threshold().map_or("never".to_owned(), |share| format!("from {}", share.share()));
         add(ClaimKind::Compaction, share);
     }
     if file.log != LogSettings::default() {

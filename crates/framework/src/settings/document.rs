@@ -102,13 +102,10 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     ///
-    /// When it is no object, is nested too deeply, or a key anywhere in it is given twice, so that one of the
-    /// values would be lost.
+    /// When it is nested too deeply, or a key anywhere in it is given twice, so that one of the values would
+    /// be lost.
     pub(super) fn tree(&self) -> Result<Value, SettingsError> {
         let tree: Value = self.value("an object of less than 128 levels")?;
-        if !tree.is_object() {
-            return Err(self.invalid("an object"));
-        }
         self.check_keys(&tree)?;
         Ok(tree)
     }

@@ -2,19 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
-use std::path::Path;
 use std::time::Duration;
 
-use robota_core::{HooksConfig, PermissionMode, Rule};
+use robota_core::{HookFailurePolicy, HooksConfig, PermissionMode, Rule};
 use secrecy::SecretString;
 use serde_json::Value;
 
 use super::document::Node;
-use super::guard::TRUST_LEVELS;
+use super::variables::TRUST_LEVELS;
 use super::suggestion::closest;
 use super::value::{auto_compact, base_url, choice, host, language, raw_capture, text, variable};
 use super::{
-    AutoCompact, Format, GuardFailure, Layer, LogSettings, ProviderProfile, SettingsError, SettingsWarning,
+    AutoCompact, Format, Layer, LogSettings, ProviderProfile, SettingsError, SettingsWarning,
     SourcedRule, Variables, hooks, jsonc,
 };
 
@@ -65,7 +64,7 @@ pub(super) struct FileSettings {
     pub(super) additional_directories: Vec<String>,
     pub(super) hooks: HooksConfig,
     pub(super) disable_hooks: bool,
-    pub(super) hook_failure: Option<GuardFailure>,
+    pub(super) hook_failure: Option<HookFailurePolicy>,
     pub(super) env: Variables,
     pub(super) allowed_hosts: Vec<String>,
     pub(super) warnings: Vec<SettingsWarning>,
@@ -80,6 +79,16 @@ impl FileSettings {
         reader.file(&file)?;
         Ok(Some(reader.settings))
     }
+}
+
+/// The allow rules in the text of the file of `layer`, as they are written.
+///
+/// # Errors
+///
+/// When the text cannot be understood.
+pub(crate) fn allow_rules(layer: &Layer, text: &str) -> Result<Vec<String>, SettingsError> {
+    let file = FileSettings::parse(layer, text)?.unwrap_or_default();
+    Ok(file.allow.iter().map(|sourced| sourced.rule.text().to_owned()).collect())
 }
 
 struct Reader<'a> {
@@ -115,8 +124,8 @@ impl Reader<'_> {
                 }
                 "disableAllHooks" => self.settings.disable_hooks = node.value("true or false")?,
                 "hookFailure" => {
-                    const CHOICES: [(&str, GuardFailure); 2] =
-                        [("open", GuardFailure::Open), ("closed", GuardFailure::Closed)];
+                    const CHOICES: [(&str, HookFailurePolicy); 2] =
+                        [("open", HookFailurePolicy::Open), ("closed", HookFailurePolicy::Closed)];
                     self.settings.hook_failure = Some(choice(&node, &CHOICES, "open or closed")?);
                 }
                 "env" => {

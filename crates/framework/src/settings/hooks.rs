@@ -10,12 +10,22 @@ pub(super) fn read(
     node: &Node<'_>,
     layer: &Layer,
 ) -> Result<(HooksConfig, Vec<SettingsWarning>), SettingsError> {
-    let value = node.tree()?;
+    let tree = node.tree()?;
     let scope = match layer.scope {
         Scope::User => HookScope::User,
         Scope::Project => HookScope::Project,
     };
     let origin = HookOrigin { place: layer.path.display().to_string(), scope };
-    let _ = (value, origin);
-    Ok((HooksConfig::default(), Vec::new()))
+    let (hooks, warnings) =
+        HooksConfig::from_value(&tree, &origin).map_err(|error| node.at(&error.path).wrong(error.reason))?;
+    let warnings = warnings.into_iter().map(|warning| {
+        let place = node.at(&warning.path);
+        SettingsWarning {
+            file: layer.path.clone(),
+            line: place.line(),
+            key: place.key().to_owned(),
+            message: format!("`{}`: {}", place.key(), warning.message),
+        }
+    });
+    Ok((hooks, warnings.collect()))
 }

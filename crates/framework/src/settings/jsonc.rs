@@ -8,7 +8,7 @@ use jsonc_parser::{Scanner, ScannerOptions};
 
 /// What may stand in a settings file besides JSON: comments and trailing commas, and none of the rest that
 /// such dialects allow, which the reader would refuse.
-pub(super) const OPTIONS: ParseOptions = ParseOptions {
+pub(crate) const JSONC: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: false,
     allow_trailing_commas: true,

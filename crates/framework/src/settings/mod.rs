@@ -9,13 +9,14 @@ mod claim;
 mod document;
 mod error;
 mod file;
-mod guard;
 mod hooks;
 mod jsonc;
 mod layer;
+mod own_variables;
 mod profile;
 mod read;
 mod record;
+mod variables;
 mod suggestion;
 mod value;
 
@@ -23,12 +24,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use robota_core::{HookScope, HooksConfig, PermissionMode, Rule};
+use robota_core::{HookFailurePolicy, HookScope, HooksConfig, PermissionMode, Rule};
 
 pub use claim::{Claim, ClaimKind, FileClaims, project_claims};
+pub(crate) use claim::TRUST_HINT;
 pub use error::SettingsError;
 use file::FileSettings;
-pub use guard::{GuardFailure, Variables};
+pub(crate) use file::allow_rules;
+pub(crate) use jsonc::JSONC;
+pub use variables::Variables;
 pub use layer::{Format, Layer, Scope};
 pub use profile::ProviderProfile;
 use read::read_file;
@@ -62,7 +66,7 @@ pub struct Settings {
     /// Hooks of all layers.
     pub hooks: HooksConfig,
     /// What becomes of a call whose guard did not do its work; `None` leaves it to the engine.
-    pub hook_failure: Option<GuardFailure>,
+    pub hook_failure: Option<HookFailurePolicy>,
     /// Variables for commands and hooks.
     pub env: Variables,
     /// Those of them that are the user's own.
@@ -220,7 +224,7 @@ struct Joined {
     trust_level: Option<PermissionMode>,
     no_hooks: bool,
     no_project_hooks: bool,
-    hook_failure: Option<GuardFailure>,
+    hook_failure: Option<HookFailurePolicy>,
 }
 
 impl Joined {
