@@ -297,3 +297,123 @@ fn command_line(program: &str, arguments: &[String]) -> String {
     });
     words.collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::HookScope;
+
+    fn read(value: &Value) -> Result<(HooksConfig, Vec<String>), String> {
+        let origin = HookOrigin { place: "settings.json".into(), scope: HookScope::User };
+        let (config, warnings) =
+            HooksConfig::from_value(value, &origin).map_err(|error| error.to_string())?;
+        Ok((config, warnings.iter().map(ToString::to_string).collect()))
+    }
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn every_type_is_read_with_its_defaults() {
+        let (config, warnings) = read(&json!({"PreToolUse": [
+            {"matcher": "Bash", "env": {"A": "1"}, "hooks": [
+                {"type": "command", "command": "guard.sh", "timeout": 1.5},
+                {"type": "command", "command": "a b", "args": ["${CLAUDE_PROJECT_DIR}/x", "it's"]},
+                {"type": "http", "url": "http://localhost/h", "headers": {"A": "$B"}, "allowedEnvVars": ["B"]},
+            ]},
+            {"hooks": [
+                {"type": "prompt", "prompt": "Is it safe? $ARGUMENTS"},
+                {"type": "agent", "agent": "look", "model": "m", "maxTurns": 3, "timeout": 5},
+            ]},
+        ]}))
+        .unwrap();
+        assert_eq!(warnings, [""; 0]);
+        let [first, second] = config.groups.as_slice() else { panic!("two groups") };
+        assert_eq!((first.matcher.text(), second.matcher.text()), ("Bash", ""));
+        assert_eq!(first.env, BTreeMap::from([("A".to_owned(), "1".to_owned())]));
+        let command = |command: &str| HookAction::Command { command: command.into() };
+        let http = HookAction::Http {
+            url: "http://localhost/h".into(),
+            headers: [("A".to_owned(), "$B".to_owned())].into(),
+            allowed_variables: vec!["B".into()],
+        };
+        let quoted = command(r#"'a b' ''"${CLAUDE_PROJECT_DIR}"'/x' 'it'\''s'"#);
+        let expected = [
+            HookSpec::new(command("guard.sh"), Duration::from_millis(1_500)),
+            HookSpec::new(quoted, seconds(600)),
+            HookSpec::new(http, seconds(10)),
+        ];
+        assert_eq!(first.hooks, expected);
+        let prompt = HookAction::Prompt { prompt: "Is it safe? $ARGUMENTS".into(), model: None };
+        let agent = HookAction::Agent { prompt: "look".into(), model: Some("m".into()), max_turns: 3 };
+        assert_eq!(second.hooks, [HookSpec::new(prompt, seconds(30)), HookSpec::new(agent, seconds(5))]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out_and_told() {
+        let (config, warnings) = read(&json!({
+            "TaskCreated": "whatever",
+            "Stop": [{"matcher": "(", "once": true, "hooks": [
+                {"type": "mcp_tool", "server": "s"},
+                {"type": "command", "command": "x", "async": true, "if": "Bash(rm *)", "statusMessage": "…"},
+                {"type": "command", "command": "y", "async": false},
+            ]}],
+        }))
+        .unwrap();
+        let hooks: Vec<_> = config.groups.iter().flat_map(|group| &group.hooks).collect();
+        assert_eq!(hooks.len(), 2);
+        assert_eq!(
+            warnings,
+            [
+                "hooks.TaskCreated: robota has no event `TaskCreated`, so these hooks never run",
+                "hooks.Stop[0].once: `once` has no effect here: robota does not know it",
+                "hooks.Stop[0].matcher: `(` is not a regular expression that robota reads, so it fits only itself",
+                "hooks.Stop[0].hooks[0].type: robota has no hooks of type `mcp_tool`, so this one never runs",
+                "hooks.Stop[0].hooks[1].async: robota waits for every hook, also for this one",
+                "hooks.Stop[0].hooks[1].if: robota has no conditions of hooks: this one runs whenever its matcher fits",
+                "hooks.Stop[0].hooks[1].statusMessage: `statusMessage` has no effect here: robota does not know it",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_misshapen_is_an_error_at_its_place() {
+        let hook = |hook: Value| json!({"Stop": [{"hooks": [hook]}]});
+        let cases = [
+            (json!([]), "hooks: must be an object with events as keys"),
+            (json!({"Stop": {}}), "hooks.Stop: must be a list"),
+            (json!({"Stop": [{}]}), "hooks.Stop[0]: `hooks` is missing: a list of what to run"),
+            (json!({"Stop": [{"matcher": 1, "hooks": []}]}), "hooks.Stop[0].matcher: must be a text"),
+            (json!({"Stop": [{"hooks": [], "env": {"A": 1}}]}), "hooks.Stop[0].env.A: must be a text"),
+            (hook(json!("x")), "hooks.Stop[0].hooks[0]: must be an object with `type`"),
+            (
+                hook(json!({"command": "x"})),
+                "hooks.Stop[0].hooks[0]: `type` is missing: `command`, `http`, `prompt` or `agent`",
+            ),
+            (hook(json!({"type": "command"})), "hooks.Stop[0].hooks[0]: `command` is missing or empty"),
+            (
+                hook(json!({"type": "command", "command": "x", "timeout": 0})),
+                "hooks.Stop[0].hooks[0].timeout: must be seconds, more than 0 and at most 86400",
+            ),
+            (
+                hook(json!({"type": "command", "command": "x", "timeout": 1e300})),
+                "hooks.Stop[0].hooks[0].timeout: must be seconds, more than 0 and at most 86400",
+            ),
+            (
+                hook(json!({"type": "http", "url": "ftp://x"})),
+                "hooks.Stop[0].hooks[0].url: must begin with http:// or https://",
+            ),
+            (
+                hook(json!({"type": "agent", "prompt": "x", "maxTurns": -1})),
+                "hooks.Stop[0].hooks[0].maxTurns: must be a whole number, 1 or more",
+            ),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(read(&value).unwrap_err(), expected);
+        }
+        assert_eq!(read(&Value::Null).unwrap().0, HooksConfig::default());
+    }
+}

@@ -196,3 +196,120 @@ fn strengthen(outcome: &mut HookOutcome, decision: Option<HookDecision>, reason:
         outcome.permission = Some(HookPermission::new(decision, reason));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const PRE: HookEvent = HookEvent::PreToolUse;
+    const ASK: HookEvent = HookEvent::PermissionRequest;
+
+    fn ends(event: HookEvent, code: i32, stdout: &str, stderr: &str) -> Result<HookOutcome, String> {
+        read_reply(event, HookReply::Output { code, stdout: stdout.into(), stderr: stderr.into() })
+    }
+
+    fn prints(event: HookEvent, output: &Value) -> HookOutcome {
+        ends(event, 0, &format!("\n{output}\n"), "").unwrap()
+    }
+
+    fn message(text: &str) -> HookOutcome {
+        HookOutcome { system_messages: vec![text.into()], ..HookOutcome::default() }
+    }
+
+    #[test]
+    fn code_2_objects_as_far_as_the_event_lets_it() {
+        for event in HookEvent::ALL {
+            let expected = match event {
+                PRE | ASK => HookOutcome::decided(HookDecision::Deny, "no"),
+                HookEvent::UserPromptSubmit
+                | HookEvent::Stop
+                | HookEvent::SubagentStop
+                | HookEvent::PreCompact => HookOutcome::blocked("no"),
+                HookEvent::PostToolUse | HookEvent::PostToolUseFailure => HookOutcome::context("no"),
+                _ => message("no"),
+            };
+            assert_eq!(ends(event, 2, "{\"continue\": false}", "no\n").unwrap(), expected, "{event}");
+            assert_eq!(prints(event, &json!({"decision": "block", "reason": "no"})), expected, "{event}");
+            assert_eq!(prints(event, &json!({"ok": false, "reason": "no"})), expected, "{event}");
+            let judgement = HookReply::Judgement { ok: false, reason: "no".into() };
+            assert_eq!(read_reply(event, judgement).unwrap(), expected, "{event}");
+            assert!(ends(event, 0, "", "noise").unwrap().is_empty());
+        }
+        let unexplained = ends(HookEvent::Stop, 2, "", " ").unwrap();
+        assert_eq!(unexplained, HookOutcome::blocked("A Stop hook is against it and gives no reason."));
+    }
+
+    #[test]
+    fn plain_text_is_context_where_a_prompt_follows() {
+        for event in HookEvent::ALL {
+            let expected = match event {
+                HookEvent::SessionStart | HookEvent::UserPromptSubmit => HookOutcome::context("be brief"),
+                _ => HookOutcome::default(),
+            };
+            assert_eq!(ends(event, 0, "be brief\n", "").unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn json_decides_about_calls() {
+        let specific = |fields: Value| json!({"hookSpecificOutput": fields});
+        let output = json!({"hookEventName": "PreToolUse", "permissionDecision": "allow",
+            "permissionDecisionReason": "fine", "updatedInput": {"command": "ls"}, "additionalContext": "c"});
+        let mut expected = HookOutcome::decided(HookDecision::Allow, "fine");
+        expected.updated_input = Some(json!({"command": "ls"}));
+        expected.additional_context = vec!["c".into()];
+        assert_eq!(prints(PRE, &specific(output)), expected);
+
+        let output = specific(json!({"permissionDecision": "defer"}));
+        assert_eq!(prints(PRE, &output).permission, Some(HookPermission::new(HookDecision::Defer, None)));
+        let output = json!({"decision": "approve", "reason": "r",
+            "hookSpecificOutput": {"permissionDecision": "ask", "permissionDecisionReason": "look"}});
+        assert_eq!(prints(PRE, &output), HookOutcome::decided(HookDecision::Ask, "look"));
+        let output = json!({"decision": "block", "reason": "r", "hookSpecificOutput": {"permissionDecision": "allow"}});
+        assert_eq!(prints(PRE, &output), HookOutcome::decided(HookDecision::Deny, "r"));
+
+        let answer = json!({"decision": {"behavior": "allow", "updatedInput": {"a": 1}}});
+        let expected = HookOutcome {
+            permission: Some(HookPermission::new(HookDecision::Allow, None)),
+            updated_input: Some(json!({"a": 1})),
+            ..HookOutcome::default()
+        };
+        assert_eq!(prints(ASK, &specific(answer)), expected);
+        let answer = json!({"decision": {"behavior": "deny", "message": "no", "interrupt": true}});
+        let expected =
+            HookOutcome { stop: Some("no".into()), ..HookOutcome::decided(HookDecision::Deny, "no") };
+        assert_eq!(prints(ASK, &specific(answer)), expected);
+    }
+
+    #[test]
+    fn json_ends_turns_and_speaks_to_people() {
+        let output = json!({"continue": false, "stopReason": "enough\u{1b}[1m", "systemMessage": "hi",
+            "suppressOutput": true, "reason": null, "terminalSequence": "\u{7}"});
+        let mut expected = message("hi");
+        expected.stop = Some("enough\u{fffd}[1m".into());
+        assert_eq!(prints(HookEvent::PostToolUse, &output), expected);
+        let unexplained = prints(PRE, &json!({"continue": false}));
+        assert_eq!(unexplained.stop.as_deref(), Some("A PreToolUse hook ended the turn."));
+        assert!(prints(PRE, &json!({"continue": true, "ok": true})).is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_a_failure() {
+        let fails = |code: i32, stdout: &str| ends(PRE, code, stdout, "oh\nno").unwrap_err();
+        assert!(fails(0, "{\"continue\": fal").starts_with("printed JSON that cannot be read"));
+        assert!(fails(0, "{\"continue\": \"false\"}").starts_with("printed JSON that cannot be read"));
+        assert!(fails(0, "{\"decision\": \"maybe\"}").starts_with("printed JSON that cannot be read"));
+        let wrong = "{\"hookSpecificOutput\": {\"updatedInput\": [1]}}";
+        assert!(fails(0, wrong).starts_with("printed JSON that cannot be read"));
+        let other = "{\"hookSpecificOutput\": {\"hookEventName\": \"Stop\"}}";
+        assert_eq!(fails(0, other), "answered for the event `Stop`, not for PreToolUse");
+        assert_eq!(fails(126, ""), "cannot be executed (code 126): oh no");
+        assert_eq!(fails(127, ""), "was not found (code 127): oh no");
+        assert_eq!(fails(137, ""), "was ended by signal 9 (code 137): oh no");
+        let other = ends(PRE, 1, "", "oh").unwrap();
+        let expected = vec!["ended with code 1, which stops nothing: oh".to_owned()];
+        assert_eq!(other, HookOutcome { failures: expected, ..HookOutcome::default() });
+    }
+}

@@ -15,6 +15,7 @@ pub use brave::BraveSearch;
 pub use search::{SearchBackend, SearchError, SearchHit};
 
 pub(crate) use address::AddressPolicy;
-pub(crate) use client::builder as client_builder;
 pub(crate) use fetch::WebFetch;
 pub(crate) use search::WebSearch;
+
+pub(crate) use client::builder as client_builder;
