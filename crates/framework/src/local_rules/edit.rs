@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(added(text, &["Glob", "Edit"]).as_deref(), Some(&*expected));
         assert_eq!(added(text, &["Glob", "Read"]), None);
         let line = r#"{"permissions": {"allow": ["Read",]}, "model": "m"}"#;
-        let expected = "{\"permissions\": {\"allow\": [\"Read\", \"Edit\",]}, \"model\": \"m\"}\n";
+        let expected = "{\"permissions\": {\"allow\": [\"Read\", \"Edit\"]}, \"model\": \"m\"}\n";
         assert_eq!(added(line, &["Edit"]).as_deref(), Some(expected));
     }
 

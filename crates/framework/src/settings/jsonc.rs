@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn comments_and_trailing_commas_become_spaces() {
         for (text, expected) in [
-            ("{\"a\": 1, // é\n}", "{\"a\": 1        \n}"),
+            ("{\"a\": 1, // é\n}", "{\"a\": 1       \n}"),
             ("/* a\r\n b */ [1 /* , */ , ]", "    \r\n      [1           ]"),
             (r#"["//", "/*\"", "*/",]"#, r#"["//", "/*\"", "*/" ]"#),
             ("[[1,],]", "[[1 ] ]"),
