@@ -27,6 +27,7 @@ pub struct PermissionOverrides {
 pub(super) fn policy(
     blueprint: &SessionBlueprint,
     folders: &[PathBuf],
+    notices: &mut Vec<String>,
 ) -> Result<PermissionPolicy, AssemblyError> {
     let settings = &blueprint.settings.permissions;
     let overrides = &blueprint.permissions;
@@ -36,22 +37,38 @@ pub(super) fn policy(
     let of_host =
         RuleSet { deny: parsed(&overrides.denied)?, ask: Vec::new(), allow: parsed(&overrides.allowed)? };
     let rules = RuleSet::join([RuleSet::seed_defaults(), of_settings, of_host]);
-    let variable = blueprint.environment.get(Variable::ROBOTA_PERMISSION_MODE);
-    let mode = match (overrides.mode, variable) {
-        (Some(mode), _) => Some(mode),
-        (None, Some(text)) => Some(text.parse()?),
-        (None, None) => settings.default_mode,
-    };
     let mut roots = vec![blueprint.paths.root.clone()];
     roots.extend_from_slice(folders);
     Ok(PermissionPolicy {
-        mode: mode.unwrap_or_default(),
+        mode: mode(blueprint, notices)?,
         rules,
         roots,
         cwd: blueprint.paths.cwd.clone(),
         home: blueprint.paths.home.clone(),
         protected_dirs: blueprint.paths.user_dir.iter().chain([&blueprint.paths.state_dir]).cloned().collect(),
     })
+}
+
+/// The mode to start in. Where settings switch `bypassPermissions` off, nobody switches it on.
+fn mode(blueprint: &SessionBlueprint, notices: &mut Vec<String>) -> Result<PermissionMode, AssemblyError> {
+    let settings = &blueprint.settings.permissions;
+    let variable = blueprint.environment.get(Variable::ROBOTA_PERMISSION_MODE);
+    let asked = match (blueprint.permissions.mode, variable) {
+        (Some(mode), _) => Some(mode),
+        (None, Some(text)) => Some(text.parse()?),
+        (None, None) => None,
+    };
+    let mode = asked.or(settings.default_mode).unwrap_or_default();
+    match &settings.bypass_disabled {
+        Some(place) if mode == PermissionMode::BypassPermissions => {
+            if asked.is_some() {
+                return Err(AssemblyError::BypassDisabled { place: place.clone() });
+            }
+            notices.push(format!("the mode bypassPermissions of the settings is switched off by {place}"));
+            Ok(PermissionMode::default())
+        }
+        _ => Ok(mode),
+    }
 }
 
 fn parsed(texts: &[String]) -> Result<Vec<Rule>, AssemblyError> {
