@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use robota_core::{PermissionMode, Rule};
 
+use crate::permissions_args::PermissionsCommand;
 use crate::session_args::SessionCommand;
 
 /// A coding agent for your terminal: it reads, edits and runs things in your project, and asks first.
@@ -43,6 +44,9 @@ pub(crate) enum Command {
     /// Look at recorded sessions, check, copy, move and remove them
     #[command(subcommand)]
     Session(SessionCommand),
+    /// Show which rules are in force, what they make of a command, and test rule files
+    #[command(subcommand)]
+    Permissions(PermissionsCommand),
     /// Print a shell completion script
     Completions {
         /// The shell to print it for
@@ -165,7 +169,7 @@ impl OutputFormat {
     }
 }
 
-fn permission_modes() -> impl clap::builder::TypedValueParser<Value = PermissionMode> {
+pub(crate) fn permission_modes() -> impl clap::builder::TypedValueParser<Value = PermissionMode> {
     use clap::builder::TypedValueParser;
     let names = PermissionMode::ALL.map(PermissionMode::as_str);
     clap::builder::PossibleValuesParser::new(names).try_map(|name| name.parse::<PermissionMode>())

@@ -63,7 +63,7 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
 }
 
 /// A flag is the command line's fault, a variable the environment's.
-fn exit_of_assembly(error: &AssemblyError) -> Exit {
+pub(crate) fn exit_of_assembly(error: &AssemblyError) -> Exit {
     if error.is_configuration() { Exit::Configuration } else { Exit::Usage }
 }
 

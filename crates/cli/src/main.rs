@@ -7,8 +7,11 @@ mod exit;
 mod harmless;
 mod host;
 mod manual;
+mod permissions_args;
+mod permissions_command;
 mod print;
 mod prompt_input;
+mod report;
 mod session_args;
 mod session_command;
 mod signals;
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
     let exit = match &cli.command {
         Some(Command::Demo(args)) => finish(demo::run(args)),
         Some(Command::Session(command)) => finish(session_command::run(command)),
+        Some(Command::Permissions(command)) => finish(permissions_command::run(command)),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "robota", &mut script);

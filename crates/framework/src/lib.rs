@@ -20,7 +20,8 @@ mod query;
 mod settings;
 
 pub use assembly::{
-    Assembly, AssemblyError, PermissionOverrides, PromptOverrides, SessionBlueprint, log_filter,
+    Assembly, AssemblyError, EffectivePermissions, ModeSource, PermissionOverrides, PromptOverrides,
+    SessionBlueprint, log_filter,
 };
 pub use context::{
     ContextFile, ContextFiles, ContextKind, ContextOrigin, MAX_CONTEXT_FILE, MAX_CONTEXT_TOTAL,

@@ -22,7 +22,7 @@ use robota_tools::{BraveSearch, PathFilter, SearchBackend, ToolOptions, Workspac
 use secrecy::{ExposeSecret, SecretString};
 
 pub use error::AssemblyError;
-pub use permissions::PermissionOverrides;
+pub use permissions::{EffectivePermissions, ModeSource, PermissionOverrides};
 pub use redaction::log_filter;
 
 use crate::context::ContextFiles;
@@ -109,10 +109,11 @@ impl SessionBlueprint {
     ///
     /// When a flag or variable holds a rule, mode or folder that cannot be used.
     pub fn assemble(&self) -> Result<Assembly, AssemblyError> {
-        let mut notices = Vec::new();
-        let folders = folders::additional(self, &mut notices)?;
-        let permissions = permissions::policy(self, &folders)?;
-        let mut tools = self.tools(&folders, &permissions);
+        let effective =
+            EffectivePermissions::resolve(&self.paths, &self.settings, &self.environment, &self.permissions)?;
+        let (permissions, mut notices) = (effective.policy, effective.notices);
+        let folders = permissions.roots.get(1..).unwrap_or_default();
+        let mut tools = self.tools(folders, &permissions);
         permissions::check_names(&self.permissions, &tools, &mut notices);
         permissions::take_away(&mut tools, &permissions.rules.deny);
 
@@ -120,7 +121,7 @@ impl SessionBlueprint {
             SessionOptions::new(Arc::clone(&self.provider), self.model.model.as_str(), &self.paths.cwd);
         self.instruct(&mut options, &tools, &mut notices);
         if self.prompt.replacement.is_none() {
-            options.context_note = Some(self.context_note(&folders, permissions.mode));
+            options.context_note = Some(self.context_note(folders, permissions.mode));
         }
         options.tools = tools;
         options.permissions = permissions;
