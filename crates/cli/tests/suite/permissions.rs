@@ -158,7 +158,7 @@ fn long_lines_and_other_bytes_are_no_trouble() {
     let mut input =
         row(&context, &json!({"id": "long", "rules": rules, "args": {"command": long}})).into_bytes();
     input.extend(b"{\"id\":\"bytes\",\"cwd\":\"\xff\"}\n");
-    input.extend([b'x'; 17 * 1024 * 1024]);
+    input.extend(std::iter::repeat_n(b'x', 17 * 1024 * 1024));
     // The last line needs no end.
     input.extend(format!("\n{}", row(&context, &json!({"id": "last"})).trim_end()).into_bytes());
     let run = check(&context, input);
