@@ -12,6 +12,8 @@ use crate::args::permission_modes;
 pub(crate) enum PermissionsCommand {
     /// Decide the calls that standard input describes, one JSON object a line, and print a verdict for each
     Check,
+    /// Judge the web addresses that standard input describes, one JSON object a line; nothing is fetched or looked up
+    CheckUrl,
     /// Take a command line apart and show what the rules in force make of each part
     Explain(ExplainArgs),
     /// Show the rules in force with the files they come from, the mode and the workspace

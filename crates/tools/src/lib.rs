@@ -20,5 +20,9 @@ mod web;
 mod workspace;
 
 pub use builtin::{PathFilter, ToolOptions, builtin_tools};
-pub use web::{BraveSearch, SearchBackend, SearchError, SearchHit};
+pub use web::{
+    AddressPolicy, BraveSearch, Destination, NameService, NotAHost, Redirect, Refused, RouteVerdict,
+    SearchBackend, SearchError, SearchHit, SpecialRange, SystemNames, TableNames, UrlRowError, UrlRowVerdict,
+    UrlVerdict, check_route, check_url_row,
+};
 pub use workspace::Workspace;

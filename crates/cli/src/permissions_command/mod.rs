@@ -3,6 +3,7 @@
 
 mod call;
 mod check;
+mod check_url;
 mod effective;
 mod explain;
 mod list;
@@ -17,6 +18,7 @@ use crate::permissions_args::PermissionsCommand;
 pub(crate) fn run(command: &PermissionsCommand) -> Result<Exit, Failure> {
     match command {
         PermissionsCommand::Check => check::run(),
+        PermissionsCommand::CheckUrl => check_url::run(),
         PermissionsCommand::Explain(args) => explain::run(args),
         PermissionsCommand::List(args) => list::run(args),
     }

@@ -12,6 +12,8 @@ mod read;
 mod server;
 mod session;
 mod specs;
+mod url_policy;
+mod web_addresses;
 mod web_fetch;
 mod web_search;
 mod write;
