@@ -26,6 +26,7 @@ use crate::exit::{Exit, Failure};
 use crate::stdout::{Output, complain};
 
 fn main() -> ExitCode {
+    signals::survive_full_files();
     let cli = Cli::parse();
     if cli.run.debug {
         start_diagnostics();
