@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::call::{Call, Target, quote};
-use super::command_pattern::Coverage;
+use super::command::{self, Coverage};
 use super::mode_matrix::by_mode;
 use super::protected::protected;
 use super::suggestion::narrowest;
@@ -115,7 +115,12 @@ impl PermissionPolicy {
     #[must_use]
     pub fn explain_command(&self, spec: &ToolSpec, command: &str, cwd: &Path) -> CommandReport {
         let access = [Access::Command { command: command.to_owned(), cwd: cwd.to_owned() }];
-        CommandReport { parts: Vec::new(), verdict: self.evaluate(spec, &access) }
+        let call = Call::new(self, spec, &access);
+        let parts = call.targets.iter().flat_map(|target| match target {
+            Target::Command(command) => command::explain(&self.rules, &call, command),
+            _ => Vec::new(),
+        });
+        CommandReport { parts: parts.collect(), verdict: self.evaluate(spec, &access) }
     }
 
     fn denied(&self, call: &Call<'_>) -> Option<Verdict> {
@@ -158,7 +163,7 @@ impl PermissionPolicy {
         }
         match (worst, covering) {
             (Some((decision, reason)), _) => {
-                Verdict { allow_rules: narrowest(call, &open), ..Verdict::new(decision, reason, None) }
+                Verdict { allow_rules: narrowest(&self.rules.allow, call, &open), ..Verdict::new(decision, reason, None) }
             }
             (None, Some(rule)) => {
                 let what =
@@ -172,6 +177,9 @@ impl PermissionPolicy {
 
     /// The allow rule that covers `target`, or why none does.
     fn cover(&self, call: &Call<'_>, target: &Target<'_>) -> Result<&Rule, String> {
+        if let Target::Command(command) = target {
+            return command::cover(&self.rules.allow, call, command);
+        }
         let mut withheld = None;
         for rule in &self.rules.allow {
             match rule.covers(call, target) {
@@ -182,16 +190,6 @@ impl PermissionPolicy {
         }
         if let Some((rule, why)) = withheld {
             return Err(format!("{} does not cover it: {why}, so only a rule without `*` does", named(rule)));
-        }
-        if let Target::Command(command) = target {
-            if !command.is_at_home(&call.places) {
-                let (there, here) = (shown(command.cwd), shown(&self.cwd));
-                return Err(format!("it would run in {there}, and rules cover commands only in {here}"));
-            }
-            if let Err(obstacle) = command.simple() {
-                let advice = obstacle.advice;
-                return Err(format!("allow rules cover simple commands only, but {obstacle}: {advice}"));
-            }
         }
         Err(format!("no allow rule covers {}", target.describe(&call.spec.name)))
     }
@@ -227,9 +225,20 @@ fn unclear<'a>(rules: &'a [Rule], call: &Call<'_>) -> Option<&'a Rule> {
 /// could be made to run later.
 fn protects(call: &Call<'_>) -> Option<Verdict> {
     call.targets.iter().find_map(|target| {
-        let Target::Path(path) = target else { return None };
-        let what = path.names().filter(|_| path.kind == PathAccess::Write).find_map(protected)?;
-        let shown = path.describe();
+        let (what, shown) = match target {
+            Target::Path(path) => {
+                let what = path.names().filter(|_| path.kind == PathAccess::Write).find_map(protected)?;
+                (what, path.describe())
+            }
+            Target::Command(command) => {
+                let mut files = command.files(&call.places).iter().filter(|file| file.writes);
+                files.find_map(|file| {
+                    let what = file.names.iter().find_map(|name| protected(name))?;
+                    Some((what, format!("`{}`, which the command writes,", quote(&file.shown))))
+                })?
+            }
+            _ => return None,
+        };
         let reason = format!(
             "{shown} is protected ({what}): its change needs consent in every mode and under every rule."
         );
