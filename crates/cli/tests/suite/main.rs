@@ -3,6 +3,7 @@
 
 mod architecture;
 mod bad_input;
+mod check_url;
 mod context;
 mod demo;
 mod docs;
