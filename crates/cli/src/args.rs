@@ -44,7 +44,7 @@ pub(crate) enum Command {
     /// Look at recorded sessions, check, copy, move and remove them
     #[command(subcommand)]
     Session(SessionCommand),
-    /// Judge calls and addresses by rules, without running or fetching anything
+    /// Show which rules are in force, what they make of a command, and test rule files
     #[command(subcommand)]
     Permissions(PermissionsCommand),
     /// Trust a project: let its own settings run hooks, allow tools and choose provider and model
@@ -188,7 +188,7 @@ impl OutputFormat {
     }
 }
 
-fn permission_modes() -> impl clap::builder::TypedValueParser<Value = PermissionMode> {
+pub(crate) fn permission_modes() -> impl clap::builder::TypedValueParser<Value = PermissionMode> {
     use clap::builder::TypedValueParser;
     let names = PermissionMode::ALL.map(PermissionMode::as_str);
     clap::builder::PossibleValuesParser::new(names).try_map(|name| name.parse::<PermissionMode>())

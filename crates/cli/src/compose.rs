@@ -74,7 +74,7 @@ fn is_trusted(paths: &ProjectPaths) -> Result<bool, Failure> {
 }
 
 /// A flag is the command line's fault, a variable the environment's.
-fn exit_of_assembly(error: &AssemblyError) -> Exit {
+pub(crate) fn exit_of_assembly(error: &AssemblyError) -> Exit {
     if error.is_configuration() { Exit::Configuration } else { Exit::Usage }
 }
 

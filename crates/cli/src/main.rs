@@ -11,6 +11,7 @@ mod permissions_args;
 mod permissions_command;
 mod print;
 mod prompt_input;
+mod report;
 mod session_args;
 mod session_command;
 mod signals;
@@ -26,6 +27,7 @@ use crate::exit::{Exit, Failure};
 use crate::stdout::{Output, complain};
 
 fn main() -> ExitCode {
+    signals::survive_full_files();
     let cli = Cli::parse();
     if cli.run.debug {
         start_diagnostics();

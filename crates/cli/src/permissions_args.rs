@@ -1,10 +1,75 @@
 //! The command line of `robota permissions`.
 
-use clap::Subcommand;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use robota_core::PermissionMode;
+
+use crate::args::permission_modes;
 
 /// `robota permissions …`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PermissionsCommand {
+    /// Decide the calls that standard input describes, one JSON object a line, and print a verdict for each
+    Check,
     /// Judge the web addresses that standard input describes, one JSON object a line; nothing is fetched or looked up
     CheckUrl,
+    /// Take a command line apart and show what the rules in force make of each part
+    Explain(ExplainArgs),
+    /// Show the rules in force with the files they come from, the mode and the workspace
+    List(ListArgs),
+}
+
+/// `robota permissions explain`.
+#[derive(Debug, Args)]
+#[command(override_usage = "robota permissions explain [OPTIONS] -- COMMAND...\n       \
+                            robota permissions explain [OPTIONS] --tool NAME --args JSON")]
+pub(crate) struct ExplainArgs {
+    /// The command line, behind `--`; several words are joined as they would reach a program
+    #[arg(value_name = "COMMAND", required_unless_present = "tool", conflicts_with = "tool")]
+    pub(crate) command: Vec<String>,
+    /// Decide a call of this tool instead of a command line
+    #[arg(long, value_name = "NAME", requires = "args")]
+    pub(crate) tool: Option<String>,
+    /// The arguments of the call as a model writes them, such as '{"filePath":"notes.txt"}'
+    #[arg(long, value_name = "JSON", requires = "tool")]
+    pub(crate) args: Option<String>,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// One JSON object instead of lines for people
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `robota permissions list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+    /// One JSON object instead of lines for people
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What a run would be told about permissions.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyArgs {
+    /// As in this folder instead of the working directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// As with this mode: plan, default, acceptEdits or bypassPermissions
+    #[arg(long, value_name = "MODE", value_parser = permission_modes())]
+    pub(crate) permission_mode: Option<PermissionMode>,
+    /// As with these further rules that allow; may be repeated
+    #[arg(long, visible_alias = "allowedTools", value_name = "RULES")]
+    pub(crate) allowed_tools: Vec<String>,
+    /// As with these further rules that deny; may be repeated
+    #[arg(long, visible_aliases = ["disallowed-tools", "disallowedTools"], value_name = "RULES")]
+    pub(crate) denied_tools: Vec<String>,
+    /// As with this further folder; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
+    /// As if this folder were trusted
+    #[arg(long)]
+    pub(crate) trust: bool,
 }

@@ -45,6 +45,7 @@ pub use hook::{
     HooksConfig, InvalidHooks, SessionSource, UnknownHookEvent,
 };
 pub use message::{Body, Message, MessageRef, MessageState, Part, Reasoning, ToolCall};
+pub use message_size::json_size;
 pub use model::{InvalidModelTable, ModelInfo, ModelPrices, ModelTable};
 pub use permission::{
     Basis, CommandPart, CommandReport, Decision, InvalidMode, InvalidRule, PartState, PermissionMode,

@@ -24,7 +24,8 @@ mod settings;
 mod trust;
 
 pub use assembly::{
-    Assembly, AssemblyError, PermissionOverrides, PromptOverrides, SessionBlueprint, log_filter,
+    Assembly, AssemblyError, EffectivePermissions, ModeSource, PermissionOverrides, PromptOverrides,
+    SessionBlueprint, log_filter,
 };
 pub use context::{
     ContextFile, ContextFiles, ContextKind, ContextOrigin, MAX_CONTEXT_FILE, MAX_CONTEXT_TOTAL,

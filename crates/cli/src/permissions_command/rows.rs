@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::exit::{Exit, Failure};
 use crate::harmless::json as harmless_json;
-
+use crate::report::written;
 use crate::stdout::Output;
 
 /// The longest line that is looked at, in bytes; of a longer one nothing is kept.
@@ -44,8 +44,7 @@ pub(super) fn answer_each(mut answer: impl FnMut(&str) -> Result<String, String>
         output.line(&harmless_json(answered.unwrap_or_else(|error| broken(&line, &error))));
         output.flush();
     }
-    output.finish().map_err(|error| Failure::output(&error))?;
-    Ok(Exit::Success)
+    written(output)
 }
 
 /// Reads a line without its end; `Some(false)` when it was too long, `None` at the end of the input.

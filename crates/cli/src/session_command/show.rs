@@ -7,7 +7,7 @@ use robota_core::{
 use robota_session::SessionStore;
 use serde_json::Value;
 
-use super::{Shelf, json_of, written};
+use super::{Shelf, count, json_of, written};
 use crate::exit::{Exit, Failure};
 use crate::harmless::one_line as plain;
 use crate::print::text::first_argument;
@@ -63,7 +63,7 @@ impl Transcript {
             _ => lines.extend(self.replaced.take()),
         }
         if let EventKind::HistoryMutation(HistoryMutation::Replace { messages }) = &event.kind {
-            self.replaced = Some(format!("(the history was replaced by {} messages)", messages.len()));
+            self.replaced = Some(format!("(the history was replaced by {})", messages_of(messages.len())));
         } else {
             lines.append(&mut lines_of_event(event));
         }
@@ -113,7 +113,8 @@ fn lines_of_event(event: &Event) -> Vec<String> {
             let asked = if *trigger == CompactTrigger::Manual { ", as it was asked for" } else { "" };
             let (before, after) = (before.used_percentage, after.used_percentage);
             vec![format!(
-                "(compacted{asked}: {summarized_messages} messages became a summary, {kept_messages} stayed; the window was {before:.0} % full and is {after:.0} %)"
+                "(compacted{asked}: {} became a summary, {kept_messages} stayed; the window was {before:.0} % full and is {after:.0} %)",
+                messages_of(*summarized_messages)
             )]
         }
         EventKind::Interrupted { reason, .. } => vec![format!("(the turn was {})", abort(*reason))],
@@ -126,13 +127,18 @@ fn lines_of_event(event: &Event) -> Vec<String> {
     }
 }
 
+fn messages_of(number: usize) -> String {
+    count(number, "message", "messages")
+}
+
 fn ending(kind: &EventKind) -> Vec<String> {
     let EventKind::Complete { ended, rounds, usage, duration_ms, .. } = kind else { return Vec::new() };
     let ended = serde_json::to_value(ended).unwrap_or_default();
     let (input, output) = (usage.total_input(), usage.output_tokens);
     let seconds = *duration_ms as f64 / 1000.0;
     let ended = ended.as_str().unwrap_or_default();
-    vec![format!("-- {ended}: {rounds} rounds, {input} tokens in, {output} out, {seconds:.1} s")]
+    let rounds = count(*rounds as usize, "round", "rounds");
+    vec![format!("-- {ended}: {rounds}, {input} tokens in, {output} out, {seconds:.1} s")]
 }
 
 fn lines_of_mutation(mutation: &HistoryMutation) -> Vec<String> {
@@ -140,7 +146,9 @@ fn lines_of_mutation(mutation: &HistoryMutation) -> Vec<String> {
         HistoryMutation::AppendMessage { message, .. } => lines_of(message),
         HistoryMutation::AppendEntry { .. } => Vec::new(),
         HistoryMutation::Clear => vec!["(the history was cleared)".to_owned()],
-        HistoryMutation::Truncate { length } => vec![format!("(gone back to the first {length} messages)")],
+        HistoryMutation::Truncate { length } => {
+            vec![format!("(gone back to the first {})", messages_of(*length))]
+        }
         _ => vec!["(the history was changed)".to_owned()],
     }
 }
@@ -199,7 +207,7 @@ fn marked(mark: &str, text: &str, most: usize) -> Vec<String> {
         text.lines().take(most).map(|line| format!("{mark}{}", plain(&line.replace('\t', "    ")))).collect();
     let rest = text.lines().count().saturating_sub(most);
     if rest > 0 {
-        lines.push(format!("{mark}… {rest} more lines"));
+        lines.push(format!("{mark}… {}", count(rest, "more line", "more lines")));
     }
     lines
 }

@@ -344,6 +344,45 @@ fn every_session_command_has_its_row_and_its_examples_run() {
 }
 
 #[test]
+fn every_permission_command_has_its_row_and_its_examples_come_out_as_shown() {
+    let page = read("docs/rule-files.md");
+    let context = Context::new(Script::new());
+    context
+        .space
+        .write("home/.robota/settings.json", "{\n\"permissions\": {\n\"allow\": [\"Bash(git *)\"]}}");
+    context
+        .space
+        .write("project/.robota/settings.json", "{\n\"permissions\": {\n\"deny\": [\"Bash(rm *)\"]}}");
+    let help = Run::of(context.bare(&["permissions", "--help"]).output().unwrap()).stdout;
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let commands = commands.lines().take_while(|line| !line.is_empty());
+    let names = commands.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let known: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
+    let rows = rows(&page, "command");
+    let documented = rows.iter().filter_map(|row| spans(&row[0])[0].split_whitespace().nth(2));
+    assert_eq!(documented.collect::<BTreeSet<_>>(), known, "{help}");
+
+    let folder = |name| context.space.path(name).canonicalize().unwrap().display().to_string();
+    let settled =
+        |text: &str| text.replace(&folder("project"), "/home/ada/app").replace(&folder("home"), "/home/ada");
+    let (lines, shown) = (blocks(&page, "sh"), blocks(&page, "text"));
+    for (line, shown) in lines.iter().zip(&shown) {
+        let run = Run::of(context.shell(line).output().unwrap());
+        assert_eq!(settled(&run.assert_success().stdout), *shown, "{line}");
+    }
+    let rows = blocks(&page, "jsonl");
+    for (command, rows) in ["check", "check-url"].iter().zip(rows.chunks(2)) {
+        context.space.write("project/rows.jsonl", &rows[0]);
+        context.space.write("project/expected.jsonl", &rows[1]);
+        let run = context.shell(&format!("robota permissions {command} < rows.jsonl")).output().unwrap();
+        assert_eq!(Run::of(run).assert_success().stdout, rows[1]);
+        let diff = lines[2].replace(" check ", &format!(" {command} "));
+        Run::of(context.shell(&diff).output().unwrap()).assert_success();
+    }
+    assert_eq!((lines.len(), shown.len(), rows.len()), (3, 2, 4));
+}
+
+#[test]
 fn every_variable_has_its_row() {
     let rows = rows(&read("docs/settings.md"), "variable");
     let documented = rows.iter().map(|row| (row[0].trim_matches('`'), row[1].as_str()));

@@ -11,6 +11,7 @@ mod hostile;
 mod json_output;
 mod kills;
 mod long_session;
+mod permissions;
 mod prompt_size;
 mod readme;
 mod session_archive;

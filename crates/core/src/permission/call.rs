@@ -4,8 +4,7 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use super::PermissionPolicy;
-use super::command::{Obstacle, SimpleCommand};
-use super::command_pieces::Pieces;
+use super::command::{self, FileTarget, Misread, Pieces, Script};
 use super::place::{Places, is_settled, text_of};
 use crate::{Access, PathAccess, ToolClass, ToolSpec};
 
@@ -51,8 +50,10 @@ pub(super) struct CommandTarget<'a> {
     pub(super) text: &'a str,
     /// The folder it would run in.
     pub(super) cwd: &'a Path,
-    simple: OnceCell<Result<SimpleCommand, Obstacle>>,
+    script: OnceCell<Result<Script, Misread>>,
+    objection: OnceCell<Option<&'static str>>,
     pieces: OnceCell<Pieces>,
+    files: OnceCell<Vec<FileTarget>>,
 }
 
 impl<'a> Call<'a> {
@@ -78,8 +79,10 @@ impl<'a> Target<'a> {
             Access::Command { command, cwd } => Self::Command(CommandTarget {
                 text: command,
                 cwd,
-                simple: OnceCell::new(),
+                script: OnceCell::new(),
+                objection: OnceCell::new(),
                 pieces: OnceCell::new(),
+                files: OnceCell::new(),
             }),
             Access::Url { host, .. } => Self::Host(host),
             Access::Name { name } => Self::Name(name),
@@ -138,14 +141,31 @@ impl CommandTarget<'_> {
         self.cwd == places.cwd()
     }
 
-    /// The command's words, or what keeps it from being one simple command.
-    pub(super) fn simple(&self) -> Result<&SimpleCommand, Obstacle> {
-        self.simple.get_or_init(|| SimpleCommand::parse(self.text)).as_ref().map_err(|obstacle| *obstacle)
+    /// The parts of the command, or what cannot be understood in it.
+    pub(super) fn script(&self) -> Result<&Script, &Misread> {
+        self.script.get_or_init(|| command::read(self.text)).as_ref()
+    }
+
+    /// Why another reading of the grammar does not come to the same parts.
+    pub(super) fn objection(&self) -> Option<&'static str> {
+        let object = || self.script().ok().and_then(|script| command::objection(self.text, script));
+        *self.objection.get_or_init(object)
     }
 
     /// Everything in it that may be a command.
     pub(super) fn pieces(&self) -> &Pieces {
-        self.pieces.get_or_init(|| Pieces::cut(self.text))
+        self.pieces.get_or_init(|| {
+            let mut pieces = Pieces::cut(self.text);
+            if let Ok(script) = self.script() {
+                pieces.add(script);
+            }
+            pieces
+        })
+    }
+
+    /// The files that its redirections name.
+    pub(super) fn files(&self, places: &Places) -> &[FileTarget] {
+        self.files.get_or_init(|| command::file_targets(self.pieces(), places, self.cwd))
     }
 }
 

@@ -2,8 +2,7 @@
 
 use super::Rule;
 use super::call::{Call, Target, quote};
-use super::command::WORD_GAP;
-use super::command_pattern::Coverage;
+use super::command::{self, Coverage, WORD_GAP};
 use super::rule::{Pattern, ToolName};
 use crate::{PathAccess, ToolClass};
 
@@ -41,6 +40,17 @@ impl Rule {
                 let part = pattern.concerns(command.text, command.pieces())?;
                 Some(format!("matches `{}` in the command", quote(&part.replace(WORD_GAP, " "))))
             }
+            (Pattern::Path(pattern), Target::Command(command)) => {
+                let applies = |writes: bool| match self.tool_name() {
+                    "Read" => true,
+                    "Edit" | "Write" => writes,
+                    _ => false,
+                };
+                let mut files = command.files(&call.places).iter().filter(|file| applies(file.writes));
+                let file =
+                    files.find(|file| file.names.iter().any(|name| pattern.concerns(name, &call.places)))?;
+                Some(format!("matches `{}`, which the command {}", quote(&file.shown), file.verb()))
+            }
             (Pattern::Domain(pattern), Target::Host(host)) if pattern.matches(host) => {
                 Some(format!("matches {}", target.describe(tool)))
             }
@@ -66,7 +76,7 @@ impl Rule {
     }
 
     /// Whether this rule, as an allow rule, covers `target`. Matches strictly: the resolved path,
-    /// one simple command in the session's working directory, and only the tools it is written for.
+    /// commands in the session's working directory, and only the tools it is written for.
     pub(super) fn covers(&self, call: &Call<'_>, target: &Target<'_>) -> Coverage {
         let tool = &*call.spec.name;
         let Some(pattern) = &self.pattern else {
@@ -78,11 +88,8 @@ impl Rule {
                     path.kind != PathAccess::Write && self.tool.is("Read") && matches!(tool, "Grep" | "Glob");
                 (self.names(tool) || reads) && path.settled && pattern.covers(&path.text, &call.places)
             }
-            (Pattern::Command(pattern), Target::Command(command)) if self.tool.matches(tool) => {
-                if !command.is_at_home(&call.places) {
-                    return Coverage::Uncovered;
-                }
-                return command.simple().map_or(Coverage::Uncovered, |simple| pattern.covers(simple));
+            (Pattern::Command(_), Target::Command(command)) if self.tool.matches(tool) => {
+                command::cover(std::slice::from_ref(self), call, command).is_ok()
             }
             (Pattern::Domain(pattern), Target::Host(host)) => {
                 self.tool.matches(tool) && pattern.matches(host)
@@ -91,6 +98,11 @@ impl Rule {
             _ => false,
         };
         if covered { Coverage::Covered } else { Coverage::Uncovered }
+    }
+
+    /// The name of the built-in tool that the rule is written for.
+    fn tool_name(&self) -> &str {
+        ["Read", "Edit", "Write"].into_iter().find(|name| self.tool.is(name)).unwrap_or_default()
     }
 
     /// Whether the rule is about the tool `name`; rules for Edit are about Write too.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::call::{Call, Target, quote};
-use super::command_pattern::Coverage;
+use super::command::{self, Coverage};
 use super::mode_matrix::by_mode;
 use super::protected::protected;
 use super::suggestion::narrowest;
@@ -118,7 +118,12 @@ impl PermissionPolicy {
     #[must_use]
     pub fn explain_command(&self, spec: &ToolSpec, command: &str, cwd: &Path) -> CommandReport {
         let access = [Access::Command { command: command.to_owned(), cwd: cwd.to_owned() }];
-        CommandReport { parts: Vec::new(), verdict: self.evaluate(spec, &access) }
+        let call = Call::new(self, spec, &access);
+        let parts = call.targets.iter().flat_map(|target| match target {
+            Target::Command(command) => command::explain(&self.rules, &call, command),
+            _ => Vec::new(),
+        });
+        CommandReport { parts: parts.collect(), verdict: self.evaluate(spec, &access) }
     }
 
     fn denied(&self, call: &Call<'_>) -> Option<Verdict> {
@@ -160,9 +165,10 @@ impl PermissionPolicy {
             }
         }
         match (worst, covering) {
-            (Some((decision, reason)), _) => {
-                Verdict { allow_rules: narrowest(call, &open), ..Verdict::new(decision, reason, None) }
-            }
+            (Some((decision, reason)), _) => Verdict {
+                allow_rules: narrowest(&self.rules.allow, call, &open),
+                ..Verdict::new(decision, reason, None)
+            },
             (None, Some(rule)) => {
                 let what =
                     call.targets.first().map(|target| target.describe(&call.spec.name)).unwrap_or_default();
@@ -175,6 +181,9 @@ impl PermissionPolicy {
 
     /// The allow rule that covers `target`, or why none does.
     fn cover(&self, call: &Call<'_>, target: &Target<'_>) -> Result<&Rule, String> {
+        if let Target::Command(command) = target {
+            return command::cover(&self.rules.allow, call, command);
+        }
         let mut withheld = None;
         for rule in &self.rules.allow {
             match rule.covers(call, target) {
@@ -185,16 +194,6 @@ impl PermissionPolicy {
         }
         if let Some((rule, why)) = withheld {
             return Err(format!("{} does not cover it: {why}, so only a rule without `*` does", named(rule)));
-        }
-        if let Target::Command(command) = target {
-            if !command.is_at_home(&call.places) {
-                let (there, here) = (shown(command.cwd), shown(&self.cwd));
-                return Err(format!("it would run in {there}, and rules cover commands only in {here}"));
-            }
-            if let Err(obstacle) = command.simple() {
-                let advice = obstacle.advice;
-                return Err(format!("allow rules cover simple commands only, but {obstacle}: {advice}"));
-            }
         }
         Err(format!("no allow rule covers {}", target.describe(&call.spec.name)))
     }
@@ -230,12 +229,23 @@ fn unclear<'a>(rules: &'a [Rule], call: &Call<'_>) -> Option<&'a Rule> {
 /// could be made to run later.
 fn protects(call: &Call<'_>) -> Option<Verdict> {
     call.targets.iter().find_map(|target| {
-        let Target::Path(path) = target else { return None };
-        let what = path
-            .names()
-            .filter(|_| path.kind == PathAccess::Write)
-            .find_map(|name| protected(name, &call.places))?;
-        let shown = path.describe();
+        let (what, shown) = match target {
+            Target::Path(path) => {
+                let what = path
+                    .names()
+                    .filter(|_| path.kind == PathAccess::Write)
+                    .find_map(|name| protected(name, &call.places))?;
+                (what, path.describe())
+            }
+            Target::Command(command) => {
+                let mut files = command.files(&call.places).iter().filter(|file| file.writes);
+                files.find_map(|file| {
+                    let what = file.names.iter().find_map(|name| protected(name, &call.places))?;
+                    Some((what, format!("`{}`, which the command writes,", quote(&file.shown))))
+                })?
+            }
+            _ => return None,
+        };
         let reason = format!(
             "{shown} is protected ({what}): its change needs consent in every mode and under every rule."
         );
@@ -249,11 +259,6 @@ const fn severity(decision: Decision) -> u8 {
         Decision::Ask => 1,
         Decision::Deny => 2,
     }
-}
-
-/// A folder, for reasons.
-fn shown(folder: &Path) -> String {
-    format!("`{}`", quote(&folder.to_string_lossy()))
 }
 
 /// A rule and where it comes from, for reasons.

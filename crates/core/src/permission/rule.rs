@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::command_pattern::CommandPattern;
+use super::command::CommandPattern;
 use super::domain_pattern::DomainPattern;
 use super::name_pattern::NamePattern;
 use super::path_pattern::PathPattern;

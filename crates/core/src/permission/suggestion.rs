@@ -4,21 +4,26 @@ use std::path::Path;
 
 use super::Rule;
 use super::call::{Call, Target, disguises};
-use super::command_pattern::Coverage;
+use super::command::{self, Coverage};
 use super::name_pattern::escape as escape_name;
 use super::path_pattern::escape;
 
-/// The longest command that a suggested rule repeats, in bytes.
-const LONGEST_COMMAND: usize = 2000;
-
 /// The rules that would let `open`, the targets nothing allows yet, go through; none when rules
 /// cannot or should not: what a person could misread is not for them to copy.
-pub(super) fn narrowest(call: &Call<'_>, open: &[&Target<'_>]) -> Vec<String> {
+pub(super) fn narrowest(allow: &[Rule], call: &Call<'_>, open: &[&Target<'_>]) -> Vec<String> {
     let mut rules = Vec::new();
     for target in open {
-        let Some(rule) = single(call, target) else { return Vec::new() };
-        if !rules.contains(&rule) {
-            rules.push(rule);
+        let missing = match target {
+            Target::Command(command) if call.spec.name == "Bash" => command::missing(allow, call, command),
+            _ => single(call, target).into_iter().collect(),
+        };
+        if missing.is_empty() || missing.iter().any(|rule| rule.contains(disguises)) {
+            return Vec::new();
+        }
+        for rule in missing {
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
         }
     }
     rules
@@ -34,10 +39,6 @@ fn single(call: &Call<'_>, target: &Target<'_>) -> Option<String> {
 fn rule_for(call: &Call<'_>, target: &Target<'_>) -> Option<String> {
     let tool = &*call.spec.name;
     match (target, tool) {
-        (Target::Command(command), "Bash") => {
-            let simple = command.simple().ok().filter(|simple| simple.words.len() <= LONGEST_COMMAND)?;
-            Some(format!("Bash({})", simple.to_pattern()))
-        }
         (Target::Path(path), "Read" | "Grep" | "Glob") => {
             Some(format!("{tool}({})", pattern_for(call, path.resolved)?))
         }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use robota_core::{InvalidMode, InvalidRule};
+use robota_tools::NotAHost;
 
 /// A flag or variable that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,9 @@ pub enum AssemblyError {
         /// File and line.
         place: String,
     },
+    /// An entry of the setting `web.allowedHosts` is no host.
+    #[error("web.allowedHosts: {0}")]
+    Host(#[from] NotAHost),
     /// An additional folder cannot be used.
     #[error("the additional folder {} cannot be used: {source}", path.display())]
     Folder {
@@ -36,7 +40,7 @@ impl AssemblyError {
     #[must_use]
     pub fn is_configuration(&self) -> bool {
         match self {
-            Self::Mode(_) | Self::BypassDisabled { .. } => true,
+            Self::Mode(_) | Self::BypassDisabled { .. } | Self::Host(_) => true,
             Self::Rule(_) | Self::Folder { .. } => false,
         }
     }
@@ -50,6 +54,7 @@ impl AssemblyError {
             }
             Self::Mode(_) => "correct the variable or unset it",
             Self::BypassDisabled { .. } => "ask for another mode; rules can allow what you need",
+            Self::Host(_) => "write hosts as `host` or `host:port`",
             Self::Folder { .. } => "give a folder that exists and that you may read",
         }
     }

@@ -18,11 +18,13 @@ use robota_core::{
     Ambient, DynTool, ModelInfo, ModelTable, PermissionMode, PermissionPolicy, Provider, SessionId,
 };
 use robota_session::{FileStore, NullStore, Session, SessionOptions, SessionStore};
-use robota_tools::{BraveSearch, PathFilter, SearchBackend, ToolOptions, Workspace, builtin_tools};
+use robota_tools::{
+    AddressPolicy, BraveSearch, PathFilter, SearchBackend, ToolOptions, Workspace, builtin_tools,
+};
 use secrecy::SecretString;
 
 pub use error::AssemblyError;
-pub use permissions::PermissionOverrides;
+pub use permissions::{EffectivePermissions, ModeSource, PermissionOverrides};
 pub use redaction::log_filter;
 
 use crate::context::ContextFiles;
@@ -112,10 +114,11 @@ impl SessionBlueprint {
     ///
     /// When a flag or variable holds a rule, mode or folder that cannot be used.
     pub fn assemble(&self) -> Result<Assembly, AssemblyError> {
-        let mut notices = Vec::new();
-        let folders = folders::additional(self, &mut notices)?;
-        let permissions = permissions::policy(self, &folders, &mut notices)?;
-        let mut tools = self.tools(&folders, &permissions);
+        let effective =
+            EffectivePermissions::resolve(&self.paths, &self.settings, &self.environment, &self.permissions)?;
+        let (permissions, mut notices) = (effective.policy, effective.notices);
+        let folders = permissions.roots.get(1..).unwrap_or_default().to_vec();
+        let mut tools = self.tools(&folders, &permissions)?;
         permissions::check_names(&self.permissions, &tools, &mut notices);
         permissions::take_away(&mut tools, &permissions.rules.deny);
 
@@ -142,7 +145,7 @@ impl SessionBlueprint {
         options.ambient = self.ambient.clone();
         options.line_filter = Some(redaction::filter(&self.secrets()));
         options.rule_keeper = Some(Arc::new(LocalRules::new(&self.paths, self.settings.trusted)));
-        options.hooks = hooks::runner(self, &options, &folders);
+        options.hooks = hooks::runner(self, &options, &folders)?;
         Ok(Assembly { options, notices })
     }
 
@@ -184,16 +187,20 @@ impl SessionBlueprint {
 
     /// The built-in tools. Relative paths and commands start in the working directory, wherever in
     /// the project it is. What deny rules keep from being read stays out of searches.
-    fn tools(&self, folders: &[PathBuf], permissions: &PermissionPolicy) -> Vec<Arc<dyn DynTool>> {
+    fn tools(
+        &self,
+        folders: &[PathBuf],
+        permissions: &PermissionPolicy,
+    ) -> Result<Vec<Arc<dyn DynTool>>, AssemblyError> {
         let others = std::iter::once(self.paths.root.clone()).chain(folders.iter().cloned());
         let workspace = Workspace::new(&self.paths.cwd, others, self.paths.home.clone());
         let mut options = ToolOptions::new(workspace, surroundings::of_children(self));
-        options.allow_hosts.clone_from(&self.settings.allowed_hosts);
+        options.address_policy = AddressPolicy::new(&self.settings.allowed_hosts)?;
         options.search = self.search();
         options.unreadable = permissions
             .reading_denials()
             .map(|denials| -> PathFilter { Arc::new(move |path: &Path| denials.deny(path)) });
-        builtin_tools(options)
+        Ok(builtin_tools(options))
     }
 
     fn search(&self) -> Option<Arc<dyn SearchBackend>> {

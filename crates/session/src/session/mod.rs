@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use robota_core::{
     Agent, Ambient, ContextState, EntryData, EventKind, EventSink, History, HistoryEntry, HistoryMutation,
@@ -30,6 +30,7 @@ pub use run::TurnOutcome;
 pub use sink::Denial;
 
 use self::sink::SessionSink;
+use crate::conversation::lock;
 use crate::permission::PermissionEnforcer;
 use crate::{
     AutoCompactThreshold, Conversation, ConversationExport, Defects, Error, Journal, LineFilter,
@@ -386,9 +387,4 @@ impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session").field("id", &self.id).field("agent", &self.agent).finish_non_exhaustive()
     }
-}
-
-/// Locks `mutex`. What it guards is changed in single steps, so a panic elsewhere leaves it whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

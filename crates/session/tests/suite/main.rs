@@ -34,3 +34,4 @@ mod snapshots;
 mod store;
 mod two_processes;
 mod validate;
+mod wrapped_store;

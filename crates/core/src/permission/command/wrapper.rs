@@ -1,67 +1,192 @@
 //! Programs that run other programs.
 
-use super::call::quote;
-use super::command::unquoted;
-use super::{git, sed};
+use super::words::{WORD_GAP, is_bracket, unmarked};
+use super::{builtins, git, options, runners, sed};
+use crate::permission::call::quote;
 
 /// Programs whose arguments name a program to run, with the number of arguments before its name
 /// (options not counted).
 const WRAPPERS: &[(&str, u8)] = &[
     (".", 0),
     ("ash", 0),
+    ("at", 0),
     ("bash", 0),
+    ("batch", 0),
+    ("bind", 0),
     ("builtin", 0),
     ("busybox", 0),
+    ("bwrap", 0),
     ("caffeinate", 0),
+    ("capsh", 0),
+    ("catchsegv", 0),
+    ("chronic", 0),
     ("chroot", 1),
     ("chrt", 1),
+    ("cmd", 0),
     ("command", 0),
+    ("compgen", 0),
+    ("complete", 0),
     ("coproc", 0),
+    ("cpulimit", 0),
+    ("crontab", 0),
+    ("csh", 0),
+    ("daemonize", 0),
     ("dash", 0),
+    ("dbus-run-session", 0),
+    ("direnv", 0),
     ("doas", 0),
+    ("dtrace", 0),
+    ("elvish", 0),
+    ("entr", 0),
     ("env", 0),
     ("eval", 0),
     ("exec", 0),
+    ("expect", 0),
     ("fakeroot", 0),
+    ("faketime", 1),
+    ("fc", 0),
+    ("firejail", 0),
     ("fish", 0),
     ("flock", 1),
+    ("gdb", 0),
+    ("gdbserver", 1),
+    ("genv", 0),
+    ("gnice", 0),
+    ("gosu", 1),
+    ("gtimeout", 1),
+    ("gxargs", 0),
+    ("hyperfine", 0),
     ("ionice", 0),
     ("ksh", 0),
+    ("linux32", 0),
+    ("linux64", 0),
+    ("lldb", 0),
+    ("logsave", 1),
     ("ltrace", 0),
+    ("mksh", 0),
+    ("mosh", 1),
+    ("newgrp", 0),
     ("nice", 0),
+    ("nodemon", 0),
     ("nohup", 0),
     ("nsenter", 0),
+    ("nu", 0),
+    ("numactl", 0),
     ("parallel", 0),
+    ("perf", 0),
+    ("pkexec", 0),
+    ("posh", 0),
+    ("powershell", 0),
+    ("prlimit", 0),
+    ("proot", 0),
+    ("proxychains", 0),
+    ("proxychains4", 0),
+    ("pwsh", 0),
+    ("rbash", 0),
+    ("rlwrap", 0),
+    ("rtprio", 0),
+    ("run-parts", 0),
+    ("run0", 0),
+    ("runuser", 0),
+    ("screen", 0),
     ("script", 1),
+    ("sem", 0),
+    ("setarch", 0),
+    ("setpriv", 0),
     ("setsid", 0),
+    ("sg", 1),
     ("sh", 0),
     ("source", 0),
     ("ssh", 1),
+    ("start-stop-daemon", 0),
     ("stdbuf", 0),
     ("strace", 0),
     ("su", 1),
+    ("su-exec", 1),
     ("sudo", 0),
+    ("systemd-nspawn", 0),
     ("systemd-run", 0),
     ("taskset", 1),
+    ("tcsh", 0),
     ("time", 0),
+    ("timelimit", 0),
     ("timeout", 1),
+    ("tmux", 0),
+    ("torify", 0),
+    ("torsocks", 0),
+    ("toybox", 0),
     ("trap", 0),
+    ("tsocks", 0),
+    ("uftrace", 0),
     ("unbuffer", 0),
     ("unshare", 0),
+    ("valgrind", 0),
     ("watch", 0),
+    ("watchexec", 0),
     ("xargs", 0),
+    ("xonsh", 0),
+    ("xvfb-run", 0),
+    ("yash", 0),
     ("zsh", 0),
 ];
 
 /// Shells, which run the script named by their first argument.
-const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
+const SHELLS: &[&str] =
+    &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "rbash", "sh", "tcsh", "yash", "zsh"];
 
 /// Interpreters whose first argument is a program, or names one that a later argument can replace.
-const PROGRAM_TAKERS: &[&str] = &["awk", "gawk", "igawk", "mawk", "nawk", "original-awk", "pgawk"];
+const PROGRAM_TAKERS: &[&str] = &[
+    "awk",
+    "dc",
+    "ed",
+    "ex",
+    "gawk",
+    "igawk",
+    "m4",
+    "mawk",
+    "mysql",
+    "nawk",
+    "nc",
+    "ncat",
+    "netcat",
+    "original-awk",
+    "pgawk",
+    "psql",
+    "red",
+    "socat",
+    "sqlite3",
+    "tclsh",
+    "wish",
+];
 
 /// Interpreters that run a program given in an argument.
-const INTERPRETERS: &[&str] =
-    &["bun", "deno", "lua", "node", "nodejs", "osascript", "perl", "php", "python", "ruby"];
+const INTERPRETERS: &[&str] = &[
+    "bun",
+    "deno",
+    "elixir",
+    "ghc",
+    "ghci",
+    "groovy",
+    "guile",
+    "irb",
+    "julia",
+    "lua",
+    "luajit",
+    "node",
+    "nodejs",
+    "osascript",
+    "perl",
+    "php",
+    "pypy",
+    "python",
+    "R",
+    "racket",
+    "Rscript",
+    "ruby",
+    "scala",
+    "ts-node",
+    "tsx",
+];
 
 /// Commands of the shell that read a variable's name from an argument, and expand what they find in
 /// its subscript: `printf -v 'a[$(rm x)]'`.
@@ -97,6 +222,13 @@ pub(super) fn positionals(program: &str) -> Option<u8> {
     WRAPPERS.binary_search_by_key(&name, |(wrapper, _)| wrapper).ok().and_then(|at| Some(WRAPPERS.get(at)?.1))
 }
 
+/// Whether `program` may run a command line that is given as text.
+pub(super) fn runs_text(program: &str) -> bool {
+    let name = base_name(program);
+    SHELLS.contains(&name)
+        || matches!(name, "eval" | "trap" | "ssh" | "su" | "watch" | "parallel" | "xargs" | "env")
+}
+
 /// Whether a command begins behind the word `word`.
 pub(super) fn opens_command(word: &str) -> bool {
     OPENERS.contains(&word)
@@ -117,56 +249,73 @@ pub(super) fn is_assignment(word: &str) -> bool {
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Why a rule with wildcards does not cover this command: it may run anything. `fixed` is the
-/// number of words that the rule gives literally.
-pub(super) fn runs_anything<'a>(
-    mut words: impl Iterator<Item = &'a str> + Clone,
-    fixed: usize,
-) -> Option<String> {
+/// Why a rule with wildcards does not cover the command with these words: it may run or write
+/// anything. `fixed` is the number of words that the rule gives literally.
+pub(super) fn runs_anything(words: &str, fixed: usize) -> Option<String> {
+    let mut words = words.split(WORD_GAP);
     let program = words.next()?;
-    let name = match base_name(program) {
-        bracket if bracket.chars().eq([unquoted('[')]) => "[",
-        name => name,
-    };
-    let mut words = words.peekable();
-    if SHELLS.contains(&name) && fixed >= 2 && words.peek().is_some_and(|w| !w.starts_with(['-', '+'])) {
+    let name = if is_bracket(program) { "[" } else { base_name(program) };
+    if let Some(first) = words.clone().next()
+        && SHELLS.contains(&name)
+        && fixed >= 2
+        && !first.starts_with(['-', '+'])
+    {
         return None;
     }
     if positionals(name).is_some() {
         return Some(format!("`{name}` runs the command in its arguments"));
     }
-    if name == "find" {
-        let runs = |word: &&str| is_find_exec(word) || *word == "-delete" || word.starts_with("-fprint");
-        let option = words.find(|word| runs(word) || *word == "-fls")?;
-        return Some(format!("`find {}` changes or runs something", quote(option)));
+    if PROGRAM_TAKERS.contains(&name) {
+        return Some(format!("`{name}` runs the program in its arguments"));
     }
     if SUBSCRIPT_READERS.contains(&name) && words.clone().any(|word| word.contains(['$', '`'])) {
         return Some(format!("`{name}` may expand the `$` in its arguments"));
     }
-    if PROGRAM_TAKERS.contains(&name) {
-        return Some(format!("`{name}` runs the program in its arguments"));
-    }
-    if matches!(name, "sed" | "gsed") {
-        let word = sed::more_than_printing(words)?;
-        return Some(format!("`{name}` may run or write something with `{}`", quote(word)));
-    }
-    if name == "git" {
-        let word = git::redirected(words, fixed.saturating_sub(1))?;
-        return Some(format!("`git {}` can make git run anything", quote(word)));
+    let found = builtins::changes(name, words.clone())
+        .or_else(|| find(name, words.clone()))
+        .or_else(|| sed_script(name, words.clone()))
+        .or_else(|| git::reaches_further(name, words.clone(), fixed.saturating_sub(1)))
+        .or_else(|| runners::run(name, words.clone(), fixed.saturating_sub(1)))
+        .or_else(|| options::risky(name, words.clone(), fixed.saturating_sub(1)));
+    if found.is_some() {
+        return found;
     }
     let family = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     if INTERPRETERS.contains(&family) {
         let option = inline_code_option(words)?;
-        return Some(format!("`{name} {}` runs the program in its arguments", quote(option)));
+        return Some(format!("`{name} {}` runs the program in its arguments", shown(option)));
     }
     None
+}
+
+/// A word in a reason.
+pub(super) fn shown(word: &str) -> String {
+    quote(&unmarked(word))
+}
+
+fn find<'a>(name: &str, mut words: impl Iterator<Item = &'a str>) -> Option<String> {
+    if name != "find" {
+        return None;
+    }
+    let acts =
+        |word: &str| is_find_exec(word) || matches!(word, "-delete" | "-fls") || word.starts_with("-fprint");
+    let word = words.find(|word| acts(word) || options::may_be_option(word))?;
+    Some(format!("`find {}` may change or run something", shown(word)))
+}
+
+fn sed_script<'a>(name: &str, words: impl Iterator<Item = &'a str>) -> Option<String> {
+    if !matches!(name, "sed" | "gsed") {
+        return None;
+    }
+    let word = sed::more_than_printing(words)?;
+    Some(format!("`{name}` may run or write something with `{}`", shown(word)))
 }
 
 /// The option of an interpreter that is followed by program text, looked for up to the script's name.
 fn inline_code_option<'a>(words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut may_be_value = false;
     for word in words {
-        if is_inline_code(word) {
+        if is_inline_code(word) || options::may_be_option(word) {
             return Some(word);
         }
         if word == "-m" || !(word.starts_with('-') || may_be_value) {
@@ -200,7 +349,7 @@ mod tests {
 
     #[test]
     fn only_what_runs_anything_is_held_back() {
-        let check = |command: &str, fixed| runs_anything(command.split(' '), fixed).is_some();
+        let check = |command: &str, fixed| runs_anything(&command.replace(' ', "\0"), fixed).is_some();
         assert!(check("env git status", 1) && check("/usr/bin/sudo -u x ls", 3));
         assert!(check("bash -c x", 2) && check("bash", 1) && !check("bash run.sh -c", 2));
         assert!(check("python3.12 -c x", 1) && check("perl -ne x", 1) && check("node --eval=x", 1));

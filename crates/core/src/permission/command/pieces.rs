@@ -5,7 +5,8 @@
 //! argument of `sh -c` is seen too. Assignments and programs that run other programs are skipped.
 //! This is a net and not a wall: a command can still be assembled from variables.
 
-use super::command::WORD_GAP;
+use super::script::Script;
+use super::words::{WORD_GAP, unmarked};
 use super::wrapper;
 
 /// The most characters that `${IFS…}` may hold behind the name.
@@ -13,7 +14,7 @@ const LONGEST_MODIFIER: usize = 16;
 
 /// The pieces of one command line.
 #[derive(Clone, Debug)]
-pub(super) struct Pieces {
+pub(in crate::permission) struct Pieces {
     words: String,
     /// The ranges of the pieces in `words`, and of their starts in `starts`.
     ranges: Vec<(std::ops::Range<usize>, std::ops::Range<usize>)>,
@@ -21,11 +22,22 @@ pub(super) struct Pieces {
     starts: Vec<usize>,
     /// The bytes that commands begin with, one bit each.
     first_bytes: [u64; 4],
+    redirected: Vec<Redirected>,
 }
+
+/// A file that a redirection names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Redirected {
+    pub(super) writes: bool,
+    pub(super) name: String,
+}
+
+/// The most files of redirections that are noted.
+const MOST_REDIRECTED: usize = 1000;
 
 /// Something that may be a command, perhaps behind others that run it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece<'a> {
+pub(in crate::permission) struct Piece<'a> {
     /// The words with [`WORD_GAP`] between them.
     pub(super) words: &'a str,
     /// Where commands may begin, ascending byte offsets.
@@ -33,16 +45,82 @@ pub(super) struct Piece<'a> {
 }
 
 impl Pieces {
-    pub(super) fn cut(command: &str) -> Self {
+    pub(in crate::permission) fn cut(command: &str) -> Self {
         let mut pieces = Self {
             words: String::with_capacity(2 * command.len()),
             ranges: Vec::new(),
             starts: Vec::new(),
             first_bytes: [0; 4],
+            redirected: Vec::new(),
         };
         Cutter::new(command, true, &mut pieces).run();
+        let runs_text = pieces.runs_text();
+        let found = pieces.redirected.len();
         Cutter::new(command, false, &mut pieces).run();
+        if !runs_text {
+            // What stands in quotes redirects nothing.
+            pieces.redirected.truncate(found);
+        }
         pieces
+    }
+
+    /// The one piece that is a command with these words.
+    pub(super) fn of_words(words: &str) -> Self {
+        let mut pieces = Self::cut("");
+        pieces.words.push_str(words);
+        pieces.words.push(WORD_GAP);
+        pieces.close(0);
+        pieces
+    }
+
+    /// The files that redirections name, in the order in which they are written.
+    pub(super) fn redirected(&self) -> &[Redirected] {
+        &self.redirected
+    }
+
+    /// The folders that `cd` is called with.
+    pub(super) fn changes_of_folder(&self) -> impl Iterator<Item = &str> {
+        let commands = self.iter().flat_map(|piece| piece.starts.iter().map(move |start| (piece, *start)));
+        commands.filter_map(|(piece, start)| {
+            let words = piece.words.get(start..)?.strip_prefix("cd\0")?;
+            words.split(WORD_GAP).find(|word| !word.starts_with('-'))
+        })
+    }
+
+    /// Notes the file that a redirection names, unless it is a descriptor.
+    fn redirect(&mut self, from: usize, writes: bool) {
+        let name = self.words.get(from..).unwrap_or_default();
+        let is_descriptor = name.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+        if !is_descriptor && name != "/dev/null" && self.redirected.len() < MOST_REDIRECTED {
+            let name = name.replace("${HOME}", "~").replace("$HOME", "~");
+            let redirected = Redirected { writes, name };
+            if !self.redirected.contains(&redirected) {
+                self.redirected.push(redirected);
+            }
+        }
+    }
+
+    /// Whether something in it may run a command line that is given as text.
+    fn runs_text(&self) -> bool {
+        self.iter().any(|piece| {
+            piece.starts.iter().any(|start| {
+                let words = piece.words.get(*start..).unwrap_or_default();
+                wrapper::runs_text(words.split(WORD_GAP).next().unwrap_or_default())
+            })
+        })
+    }
+
+    /// Adds the simple commands of a script that cutting may have missed.
+    pub(in crate::permission) fn add(&mut self, script: &Script) {
+        if !script.is_deep {
+            return;
+        }
+        for (_, words) in script.commands() {
+            let from = self.words.len();
+            self.words.push_str(&unmarked(words));
+            self.words.push(WORD_GAP);
+            self.close(from);
+        }
     }
 
     /// Whether a command may begin with `prefix`: a first look, by its first byte.
@@ -83,6 +161,18 @@ fn slot_and_bit(byte: u8) -> (usize, u64) {
     (usize::from(byte >> 6), 1 << (byte & 63))
 }
 
+/// What the next word is, when it is none of the command's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Skip {
+    Nothing,
+    /// The file of a redirection.
+    File {
+        writes: bool,
+    },
+    /// The text of a here-string, or the end of a here-document.
+    Text,
+}
+
 /// Cuts one command line in one of the two ways.
 struct Cutter<'a> {
     rest: &'a str,
@@ -93,7 +183,7 @@ struct Cutter<'a> {
     /// Something has been read of a word, if only the quotes around nothing.
     in_word: bool,
     /// The next word is the target of a redirection.
-    skips_word: bool,
+    skips_word: Skip,
     in_braces: bool,
 }
 
@@ -107,7 +197,7 @@ impl<'a> Cutter<'a> {
             piece_start: start,
             word_start: start,
             in_word: false,
-            skips_word: false,
+            skips_word: Skip::Nothing,
             in_braces: false,
         }
     }
@@ -135,9 +225,9 @@ impl<'a> Cutter<'a> {
         match c {
             ' ' | '\t' | WORD_GAP => self.end_word(),
             ';' | '|' | '\n' | '(' | ')' | '`' => self.end_piece(),
-            '&' if self.skip('>') => self.redirect(),
+            '&' if self.skip('>') => self.redirect('>'),
             '&' => self.end_piece(),
-            '<' | '>' => self.redirect(),
+            '<' | '>' => self.redirect(c),
             '{' | '}' if !self.heeds_quotes => {
                 self.in_braces = c == '{';
                 self.end_piece();
@@ -235,7 +325,7 @@ impl<'a> Cutter<'a> {
     }
 
     /// A redirection's operator has been met: neither the number before it nor its target is a word.
-    fn redirect(&mut self) {
+    fn redirect(&mut self, first: char) {
         let word = self.pieces.words.get(self.word_start..).unwrap_or_default();
         if word.bytes().all(|byte| byte.is_ascii_digit()) {
             self.pieces.words.truncate(self.word_start);
@@ -243,27 +333,36 @@ impl<'a> Cutter<'a> {
         }
         self.end_word();
         let operators = ["<<", "<-", "<", ">", "&", "|"];
-        let rest = operators.iter().find_map(|operator| self.rest.strip_prefix(operator));
-        self.rest = rest.unwrap_or(self.rest);
-        self.skips_word = true;
+        let operator =
+            operators.iter().find(|operator| self.rest.starts_with(**operator)).copied().unwrap_or("");
+        self.rest = self.rest.get(operator.len()..).unwrap_or_default();
+        self.skips_word = match (first, operator) {
+            ('<', "<" | "<<" | "<-") => Skip::Text,
+            ('<', "" | "&") => Skip::File { writes: false },
+            _ => Skip::File { writes: true },
+        };
     }
 
     fn end_word(&mut self) {
         if !std::mem::take(&mut self.in_word) {
             return;
         }
+        let skips = std::mem::replace(&mut self.skips_word, Skip::Nothing);
+        if let Skip::File { writes } = skips {
+            self.pieces.redirect(self.word_start, writes);
+        }
         let words = &mut self.pieces.words;
-        if std::mem::take(&mut self.skips_word) {
-            words.truncate(self.word_start);
-        } else {
+        if skips == Skip::Nothing {
             words.push(WORD_GAP);
+        } else {
+            words.truncate(self.word_start);
         }
         self.word_start = words.len();
     }
 
     fn end_piece(&mut self) {
         self.end_word();
-        self.skips_word = false;
+        self.skips_word = Skip::Nothing;
         self.pieces.close(self.piece_start);
         self.piece_start = self.pieces.words.len();
         self.word_start = self.piece_start;
