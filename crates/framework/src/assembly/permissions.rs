@@ -42,6 +42,7 @@ pub(super) fn policy(
         (None, Some(text)) => Some(text.parse()?),
         (None, None) => settings.default_mode,
     };
+    let state_dir = &blueprint.paths.state_dir;
     let mut roots = vec![blueprint.paths.root.clone()];
     roots.extend_from_slice(folders);
     Ok(PermissionPolicy {
@@ -50,7 +51,7 @@ pub(super) fn policy(
         roots,
         cwd: blueprint.paths.cwd.clone(),
         home: blueprint.paths.home.clone(),
-        protected_dirs: blueprint.paths.user_dir.iter().chain([&blueprint.paths.state_dir]).cloned().collect(),
+        protected_dirs: blueprint.paths.user_dir.iter().chain([state_dir]).cloned().collect(),
     })
 }
 
