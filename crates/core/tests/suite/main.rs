@@ -6,3 +6,4 @@ mod bench;
 mod engine;
 mod limits;
 mod tool_batches;
+mod tool_gate;
