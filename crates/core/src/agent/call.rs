@@ -287,16 +287,13 @@ impl Placed<'_> {
 
     /// Rules, mode or a person do not let the call run (seed `000`, Error Taxonomy).
     fn denied(&self, reason: String, allow_rules: Vec<String>) -> ToolOutcome {
-        let told = match allow_rules.as_slice() {
-            [] => format!("Permission denied: {reason}"),
-            [rule] => {
-                format!("Permission denied: {reason} The user could allow it with the rule `{rule}`.")
-            }
-            rules => format!(
-                "Permission denied: {reason} The user could allow it with the rules `{}`.",
-                rules.join("`, `")
-            ),
-        };
+        let mut told = format!("Permission denied: {reason}");
+        if !allow_rules.is_empty() {
+            let end = if reason.ends_with('.') { "" } else { "." };
+            let s = if allow_rules.len() == 1 { "" } else { "s" };
+            let rules = allow_rules.join("`, `");
+            told.push_str(&format!("{end} The user could allow it with the rule{s} `{rules}`."));
+        }
         let outcome = ToolOutcome::failure(told).with_error_code("permission_denied");
         self.refused(outcome, reason, allow_rules)
     }
