@@ -32,5 +32,6 @@ mod run;
 mod scene;
 mod snapshots;
 mod store;
+mod tool_hooks;
 mod two_processes;
 mod validate;
