@@ -236,3 +236,32 @@ fn marked(mark: &str, text: &str, most: usize) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use robota_core::HookOutcome;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_hooks_did_is_told_line_by_line() {
+        let mut outcome = HookOutcome::decided(HookDecision::Ask, "who\nknows");
+        outcome.updated_input = Some(json!({"command": "make check"}));
+        outcome.stop = Some("enough".into());
+        outcome.block = Some("not now".into());
+        outcome.additional_context = vec!["for the model".into()];
+        outcome.system_messages = vec!["for you".into()];
+        outcome.failures = vec!["`fmt` was not found".into()];
+        let expected = [
+            "  hook PreToolUse: for you",
+            "  hook PreToolUse wanted a person to agree: who knows",
+            "  hook PreToolUse did not allow it: not now",
+            "  hook PreToolUse ended the turn: enough",
+            "  hook PreToolUse changed the arguments: make check",
+            "  hook PreToolUse added text for the model",
+            "  hook PreToolUse failed: `fmt` was not found",
+        ];
+        assert_eq!(lines_of_hook(&EventKind::of_hooks("PreToolUse", &outcome)), expected);
+    }
+}

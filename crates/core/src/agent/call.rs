@@ -142,11 +142,14 @@ impl Agent {
             return Dealt::plain(outcome);
         }
         let decided = candidate.decide(placed.turn, said).await;
+        if admission.is_aborted() {
+            return Dealt::plain(not_run(NOT_RUN_ABORTED, "interrupted"));
+        }
         let Candidate { call, prepared, context, .. } = candidate;
         let placed = Placed { call: &call, ..placed };
         let refused = match decided {
             Ok(Authorization::Allowed) => None,
-            Ok(Authorization::Blocked { reason }) => Some(placed.blocked(reason)),
+            Ok(Authorization::Blocked { reason }) => Some(placed.blocked(&reason)),
             Ok(Authorization::Denied { reason, allow_rules }) => Some(placed.denied(reason, allow_rules)),
             Ok(Authorization::Revised(_)) => Some(placed.denied(REVISED_AGAIN.to_owned(), Vec::new())),
             Err(error) => {
@@ -235,7 +238,7 @@ impl Admission<'_> {
     fn refusal(&self) -> Option<ToolOutcome> {
         let (told, code) = if self.crowded {
             (NOT_RUN_CROWDED, "context_overflow")
-        } else if self.turn.cancel.is_cancelled() {
+        } else if self.is_aborted() {
             (NOT_RUN_ABORTED, "interrupted")
         } else if self.broken.load(Ordering::Relaxed) {
             (NOT_RUN_BROKEN, "not_run")
@@ -244,7 +247,11 @@ impl Admission<'_> {
         } else {
             return None;
         };
-        Some(ToolOutcome::failure(told).with_error_code(code))
+        Some(not_run(told, code))
+    }
+
+    fn is_aborted(&self) -> bool {
+        self.turn.cancel.is_cancelled()
     }
 }
 
@@ -279,10 +286,10 @@ impl Placed<'_> {
     }
 
     /// A hook does not let the call run (seed `000`, Error Taxonomy).
-    fn blocked(&self, reason: String) -> ToolOutcome {
+    fn blocked(&self, reason: &str) -> ToolOutcome {
         let told = format!("Blocked by hook: {reason}");
-        let outcome = ToolOutcome::failure(told).with_error_code("hook_blocked");
-        self.refused(outcome, reason, Vec::new())
+        let outcome = ToolOutcome::failure(told.as_str()).with_error_code("hook_blocked");
+        self.refused(outcome, told, Vec::new())
     }
 
     /// Rules, mode or a person do not let the call run (seed `000`, Error Taxonomy).
@@ -310,6 +317,11 @@ impl Placed<'_> {
         self.report(&outcome, 0);
         outcome
     }
+}
+
+/// The outcome of a call that never began, so that nothing tells of its start.
+fn not_run(told: &str, code: &'static str) -> ToolOutcome {
+    ToolOutcome::failure(told).with_error_code(code)
 }
 
 /// What is told of a call whose failure ends the turn.

@@ -36,7 +36,7 @@ pub trait TurnHost: Send + Sync {
         Box::pin(future::ready(Ok(false)))
     }
 
-    /// Whether somebody has said that the turn shall end here, and why is for the host to tell.
+    /// Whether the turn is to end here. Why is for the host to tell.
     ///
     /// Asked before each model call and each tool call. Calls that run come to their end, no other begins, and
     /// the turn ends as [`Stopped`](crate::TurnEnd::Stopped).

@@ -93,7 +93,10 @@ async fn a_refusal_before_the_decision_is_a_denial_with_its_reason() {
         "tool!: Blocked by hook: not on Fridays\n\n<system-reminder>\nTry on Monday.\n</system-reminder>";
     assert_eq!(bench.transcript()[2], told);
     let denied = &bench.recorder.json("permission_denied")[0];
-    assert_eq!((&denied["reason"], denied.get("allowRules")), (&json!("not on Fridays"), None));
+    assert_eq!(
+        (&denied["reason"], denied.get("allowRules")),
+        (&json!("Blocked by hook: not on Fridays"), None)
+    );
     assert_eq!(bench.recorder.json("tool_execution_result")[0]["errorCode"], json!("hook_blocked"));
     assert!(gate.asked().is_empty() && gate.ended().is_empty());
 }

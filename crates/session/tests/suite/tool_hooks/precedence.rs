@@ -99,7 +99,7 @@ async fn a_refusal_says_whose_it_is() {
     };
     let (told, denied) = reason(pre(Deny)).await;
     assert_eq!(told, "Blocked by hook: as told");
-    assert_eq!((&denied["reason"], denied.get("allowRules")), (&json!("as told"), None));
+    assert_eq!((&denied["reason"], denied.get("allowRules")), (&json!("Blocked by hook: as told"), None));
     let blocked = ScriptedHooks::new().always("PreToolUse", HookOutcome::blocked("exit code 2"));
     assert_eq!(reason(blocked).await.0, "Blocked by hook: exit code 2");
     let told = reason(pre(Ask)).await.0;
