@@ -21,14 +21,15 @@ pub mod path_text;
 mod permission;
 mod provider;
 mod redact;
+mod reminder;
 mod session_id;
 mod timestamp;
 mod tool;
 mod usage;
 
 pub use agent::{
-    Agent, AgentConfig, Authorization, GateRequest, NoHost, Pressure, RawPayloads, ToolGate, Turn, TurnHost,
-    TurnReport, last_words_message, sendable,
+    After, Agent, AgentConfig, Authorization, Before, EndedCall, GateRequest, NoHost, Pressure, RawPayloads,
+    ToolGate, Turn, TurnHost, TurnReport, last_words_message, sendable,
 };
 pub use ambient::{Ambient, Clock, IdSource, SystemClock, UuidIds};
 pub use error::{Error, ErrorKind};
@@ -56,6 +57,7 @@ pub use provider::{
     ProviderErrorKind, ProviderInfo, RawCapture, RequestDigest, ToolChoice,
 };
 pub use redact::Redactor;
+pub use reminder::system_reminder;
 pub use session_id::{InvalidSessionId, SessionId};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use tool::{

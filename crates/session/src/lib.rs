@@ -20,6 +20,7 @@ mod compaction;
 mod conversation;
 mod error;
 mod files;
+mod lifecycle_hooks;
 mod log;
 mod observer;
 mod permission;

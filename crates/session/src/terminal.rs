@@ -61,8 +61,10 @@ impl TerminalApproval {
         if !request.verdict.allow_rules.is_empty() {
             let rules = printable(&request.verdict.allow_rules.join(" and "));
             answers.push((format!("Allow {rules} for this session"), PermissionAnswer::AllowForSession));
-            answers
-                .push((format!("Always allow {rules} in this project"), PermissionAnswer::AllowForProject));
+            if request.can_keep {
+                let always = format!("Always allow {rules} in this project");
+                answers.push((always, PermissionAnswer::AllowForProject));
+            }
         }
         let refusal = || PermissionAnswer::Deny { reason: "the user did not allow this".to_owned() };
         answers.push(("Deny".to_owned(), refusal()));

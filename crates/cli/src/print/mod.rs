@@ -80,12 +80,17 @@ async fn answer(args: &RunArgs, prompt: String, composition: Composition) -> Res
     }
     let view = View::new(args, &composition, &session);
     let exit = drive(&session, prompt, view, &mut signals).await?;
-    if let Err(error) = session.shutdown("other").await
-        && exit == Exit::Success
-    {
-        return Err(session_failure(&error));
+    let mut events = session.subscribe();
+    let closed = session.shutdown("other").await;
+    if !args.output_format.is_json() {
+        while let Some(event) = events.try_recv() {
+            remarks::remarks(&event.kind).iter().for_each(|line| complain(line));
+        }
     }
-    Ok(exit)
+    match closed {
+        Err(error) if exit == Exit::Success => Err(session_failure(&error)),
+        _ => Ok(exit),
+    }
 }
 
 /// Runs one turn and shows it to its end; the exit code says how it went.
@@ -169,7 +174,9 @@ async fn follow(session: &Arc<Session>, prompt: String, view: &mut View, signals
 const fn exit_of_turn(outcome: &TurnOutcome) -> Exit {
     match outcome.ended {
         TurnEnd::Interrupted => Exit::Interrupted,
-        TurnEnd::MaxRounds | TurnEnd::ContextFull | TurnEnd::Blocked | TurnEnd::Failed => Exit::Failed,
+        TurnEnd::MaxRounds | TurnEnd::ContextFull | TurnEnd::Blocked | TurnEnd::Stopped | TurnEnd::Failed => {
+            Exit::Failed
+        }
         _ => Exit::Success,
     }
 }

@@ -16,12 +16,14 @@ pub(super) fn remarks(kind: &EventKind) -> Vec<String> {
             let (before, after) = (tokens(before.used_tokens), tokens(after.used_tokens));
             vec![format!("compacted: {before} → {after} tokens")]
         }
-        EventKind::Hook { hook_event_name, system_messages, .. } => {
+        EventKind::Hook { hook_event_name, system_messages, failures, .. } => {
             let hook = one_line(hook_event_name);
-            let lines = system_messages.iter().flat_map(|text| text.lines());
-            let lines = lines.filter(|line| !line.trim().is_empty());
-            lines.map(|line| format!("hook {hook}: {}", one_line(line))).collect()
+            let said = system_messages.iter().flat_map(|text| text.lines());
+            let said = said.filter(|line| !line.trim().is_empty());
+            let said = said.map(|line| format!("hook {hook}: {}", one_line(line)));
+            said.chain(failures.iter().map(|why| format!("hook {hook} failed: {}", one_line(why)))).collect()
         }
+        EventKind::PermissionResolved { note: Some(note), .. } => vec![format!("rule {}", one_line(note))],
         _ => Vec::new(),
     }
 }
@@ -70,6 +72,9 @@ mod tests {
             "systemMessages": ["two\n\n\u{1b}[2Jlines", "  "],
         });
         assert_eq!(told(kind), ["hook Stop: two", "hook Stop:  [2Jlines"]);
+        let kind =
+            json!({"event": "hook", "hookEventName": "PreToolUse", "failures": ["`fmt` was not\nfound"]});
+        assert_eq!(told(kind), ["hook PreToolUse failed: `fmt` was not found"]);
         let silent =
             json!({"event": "hook", "hookEventName": "Stop", "additionalContext": ["for the model"]});
         assert_eq!(told(silent), [""; 0]);
@@ -77,5 +82,14 @@ mod tests {
             "event": "permission_request", "toolName": "Bash", "toolCallId": "c", "parameters": {}, "reason": "r",
         });
         assert_eq!(told(asked), [""; 0]);
+    }
+
+    #[test]
+    fn where_a_rule_is_kept_is_told() {
+        let kind = json!({
+            "event": "permission_resolved", "toolCallId": "c", "resolution": "allowed_for_project",
+            "note": "`Bash(ls)` stands in settings.local.json now",
+        });
+        assert_eq!(told(kind), ["rule `Bash(ls)` stands in settings.local.json now"]);
     }
 }

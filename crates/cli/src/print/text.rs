@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, stderr, stdout};
 
-use robota_core::{Event, EventKind, TurnEnd};
+use robota_core::{EventKind, TurnEnd};
 use serde_json::Value;
 
 use super::ending::Ending;
@@ -52,9 +52,9 @@ impl TextView {
     }
 
     /// Shows one event.
-    pub(crate) fn show(&mut self, event: &Event) {
-        self.ending.note(&event.kind);
-        match &event.kind {
+    pub(crate) fn show(&mut self, kind: &EventKind) {
+        self.ending.note(kind);
+        match kind {
             EventKind::TextDelta { delta } => self.text(delta),
             EventKind::ProviderRequest { .. } => self.separate = self.separate || self.mid_line,
             EventKind::ToolExecutionRequest { tool_name, parameters, .. } if self.activity => {
@@ -101,6 +101,10 @@ impl TextView {
                 "error: the context window is nearly full, so the model was not called\n  hint: start a new session (without -c or -r) and say what matters from this one"
             }
             TurnEnd::Blocked => &format!("error: {}", lines(&self.ending.blocked())),
+            TurnEnd::Stopped => &format!("error: {}", lines(&self.ending.stopped())),
+            TurnEnd::Completed if self.ending.is_stopped() => {
+                &format!("note: {}", lines(&self.ending.stopped()))
+            }
             TurnEnd::Interrupted if !self.ending.is_users_wish() => {
                 &format!("error: {}", self.ending.aborted())
             }

@@ -215,7 +215,8 @@ pub enum EventKind {
         tool_name: String,
         /// Id of the call.
         tool_call_id: String,
-        /// The arguments as the model wrote them: JSON, or a string when malformed.
+        /// The arguments of the call as it runs, JSON, or a string when malformed: those of the model, or
+        /// those that a hook has put in their place.
         parameters: Value,
     },
     /// Output that appeared while a tool ran.
@@ -245,6 +246,9 @@ pub enum EventKind {
         tool_call_id: String,
         /// How.
         resolution: PermissionResolution,
+        /// What a person should know of it: where its rules are kept now, or why they are not.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        note: Option<String>,
     },
     /// A call was not allowed to run.
     PermissionDenied {

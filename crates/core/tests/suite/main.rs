@@ -7,3 +7,4 @@ mod engine;
 mod hooks;
 mod limits;
 mod tool_batches;
+mod tool_gate;

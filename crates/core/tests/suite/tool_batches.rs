@@ -84,7 +84,7 @@ async fn a_denied_call_does_not_run_and_the_model_learns_why() {
     bench.run("go").await.outcome.unwrap();
     assert_eq!(
         bench.transcript()[2..4],
-        ["tool!: Not today. The user could allow it with the rule `Act`.", "tool: Act1"]
+        ["tool!: Permission denied: Not today. The user could allow it with the rule `Act`.", "tool: Act1"]
     );
     assert_eq!(bench.recorder.count("tool_execution_request"), 2, "a denied call has a start, too");
     assert_eq!(bench.recorder.json("permission_denied")[0]["allowRules"], json!(["Act"]));
