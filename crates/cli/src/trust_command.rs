@@ -30,7 +30,12 @@ pub(crate) fn run(args: &TrustArgs) -> Result<Exit, Failure> {
         let changed = store.revoke(root).map_err(|error| failure(&error))?;
         let root = root.display().to_string();
         let said = if changed { "is not trusted any more" } else { "was not trusted" };
-        tell(&Decision { project: root, trusted: false, changed, files: None }, said, args.json, &mut output)?;
+        tell(
+            &Decision { project: root, trusted: false, changed, files: None },
+            said,
+            args.json,
+            &mut output,
+        )?;
     } else {
         trust(&store, &paths, args.json, &mut output)?;
     }
@@ -60,14 +65,17 @@ fn trust(store: &TrustStore, paths: &ProjectPaths, json: bool, output: &mut Outp
         output.flush();
     }
     let changed = store.trust(&paths.root).map_err(|error| failure(&error))?;
-    let said = if changed { "is trusted from now on; `robota trust --revoke` takes it back" } else { "is trusted already" };
+    let said = if changed {
+        "is trusted from now on; `robota trust --revoke` takes it back"
+    } else {
+        "is trusted already"
+    };
     let project = paths.root.display().to_string();
     tell(&Decision { project, trusted: true, changed, files: Some(files) }, said, json, output)
 }
 
 /// What to do about a project's settings that cannot be read.
-const TRUST_SETTINGS_HINT: &str =
-    "Nothing was trusted, because what that file would let happen cannot be told. Correct it or move it away.";
+const TRUST_SETTINGS_HINT: &str = "Nothing was trusted, because what that file would let happen cannot be told. Correct it or move it away.";
 
 fn show(files: &[FileClaims], output: &mut Output) {
     let files: Vec<_> = files.iter().filter(|file| !file.claims.is_empty()).collect();
@@ -110,8 +118,9 @@ fn list(store: &TrustStore, json: bool, output: &mut Output) -> Result<(), Failu
 }
 
 fn json_line(value: &impl Serialize, output: &mut Output) -> Result<(), Failure> {
-    let json = serde_json::to_string(value)
-        .map_err(|error| Failure::new(Exit::Failed, format!("the answer cannot be written as JSON: {error}")))?;
+    let json = serde_json::to_string(value).map_err(|error| {
+        Failure::new(Exit::Failed, format!("the answer cannot be written as JSON: {error}"))
+    })?;
     output.line(&harmless_json(json));
     Ok(())
 }

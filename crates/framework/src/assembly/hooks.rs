@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use robota_core::{HookEngine, HookEngineOptions, HookExecutor, HookExecutors, HookRunner};
 use robota_session::SessionOptions;
-use robota_tools::{CommandHook, HttpHook};
 use robota_tools::process::find_shell;
+use robota_tools::{CommandHook, HttpHook};
 
 use super::{SessionBlueprint, surroundings};
 use crate::hook::{AgentHook, PromptHook};

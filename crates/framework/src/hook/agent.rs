@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use robota_core::{DynTool, HookAction, HookExecutor, HookFailure, HookReply, HookTask, PermissionMode, TurnEnd};
+use robota_core::{
+    DynTool, HookAction, HookExecutor, HookFailure, HookReply, HookTask, PermissionMode, TurnEnd,
+};
 use robota_session::{NullStore, Session, SessionOptions};
 use tokio_util::sync::CancellationToken;
 

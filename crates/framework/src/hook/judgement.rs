@@ -48,7 +48,8 @@ pub(super) fn read(answer: &str) -> Result<HookReply, HookFailure> {
         last = found.and_then(|value| Judgement::deserialize(value).ok()).or(last);
         rest = object.get(end..).unwrap_or_default();
     }
-    let last = last.map(|Judgement { ok, reason }| HookReply::Judgement { ok, reason: reason.unwrap_or_default() });
+    let last =
+        last.map(|Judgement { ok, reason }| HookReply::Judgement { ok, reason: reason.unwrap_or_default() });
     last.ok_or_else(|| {
         let shown: String = answer.trim().chars().take(SHOWN).collect();
         HookFailure::new(format!("was not answered with a judgement, but with: {shown}"))

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use robota_core::{
-    Clock, HookAction, HookEvent, HookExecutor, HookFailure, HookReply, HookTask, Message, MessageRef, ModelEvent, ModelRequest,
-    Provider,
+    Clock, HookAction, HookEvent, HookExecutor, HookFailure, HookReply, HookTask, Message, MessageRef,
+    ModelEvent, ModelRequest, Provider,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -52,7 +52,10 @@ impl PromptHook {
         question: String,
         cancel: &CancellationToken,
     ) -> Result<String, HookFailure> {
-        let mut request = ModelRequest::new(model, vec![MessageRef::new(Message::user("hook", self.clock.now(), question))]);
+        let mut request = ModelRequest::new(
+            model,
+            vec![MessageRef::new(Message::user("hook", self.clock.now(), question))],
+        );
         request.system = RULES.into();
         request.max_output_tokens = Some(MAX_TOKENS);
         let mut events = self.provider.stream(request, cancel.child_token());

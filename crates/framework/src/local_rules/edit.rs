@@ -13,15 +13,12 @@ use crate::settings::JSONC;
 pub(super) fn with_allow_rules(text: &str, rules: &[String]) -> Result<Option<String>, String> {
     let root = CstRootNode::parse(text, &JSONC).map_err(|error| error.to_string())?;
     let file = root.object_value_or_create().ok_or("it is not an object")?;
-    let permissions =
-        file.object_value_or_create("permissions").ok_or("`permissions` is not an object")?;
+    let permissions = file.object_value_or_create("permissions").ok_or("`permissions` is not an object")?;
     let is_new = permissions.get("allow").is_none();
     let allow = permissions.array_value_or_create("allow").ok_or("`permissions.allow` is not an array")?;
     let elements = allow.elements();
-    let mut present: Vec<String> = elements
-        .iter()
-        .filter_map(|element| element.as_string_lit()?.decoded_value().ok())
-        .collect();
+    let mut present: Vec<String> =
+        elements.iter().filter_map(|element| element.as_string_lit()?.decoded_value().ok()).collect();
     let before = present.len();
     for rule in rules {
         if !present.contains(rule) {
@@ -74,7 +71,10 @@ mod tests {
         let refused = |text: &str| with_allow_rules(text, &["Read".to_owned()]).unwrap_err();
         assert_eq!(refused("[]"), "it is not an object");
         assert_eq!(refused("{\"permissions\": 1}"), "`permissions` is not an object");
-        assert_eq!(refused("{\"permissions\": {\"allow\": \"Read\"}}"), "`permissions.allow` is not an array");
+        assert_eq!(
+            refused("{\"permissions\": {\"allow\": \"Read\"}}"),
+            "`permissions.allow` is not an array"
+        );
         assert!(with_allow_rules("{", &[]).is_err());
     }
 }

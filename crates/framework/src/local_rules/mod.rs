@@ -39,7 +39,9 @@ pub struct LocalRules {
 #[non_exhaustive]
 pub enum KeepError {
     /// There is no place for them.
-    #[error("rules of this project cannot be kept while it is not trusted: there is no folder of the user for them")]
+    #[error(
+        "rules of this project cannot be kept while it is not trusted: there is no folder of the user for them"
+    )]
     NoPlace,
     /// One is no rule.
     #[error(transparent)]
@@ -120,10 +122,11 @@ impl RuleKeeper for LocalRules {
         Box::pin(async move {
             let (keeper, rules) = (self.clone(), rules.to_vec());
             let added = tokio::task::spawn_blocking(move || keeper.add(&rules)).await;
-            let lost = |error| Error::new(ErrorKind::Storage, "the rules were not written").with_source(error);
-            added.map_err(lost)?.map_err(|error| {
-                Error::new(ErrorKind::Storage, error.to_string()).with_source(error)
-            })?;
+            let lost =
+                |error| Error::new(ErrorKind::Storage, "the rules were not written").with_source(error);
+            added
+                .map_err(lost)?
+                .map_err(|error| Error::new(ErrorKind::Storage, error.to_string()).with_source(error))?;
             Ok(self.file().map(|file| file.display().to_string()).unwrap_or_default())
         })
     }

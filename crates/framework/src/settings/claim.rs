@@ -147,7 +147,8 @@ fn claims(file: &FileSettings) -> Vec<Claim> {
     file.model.iter().for_each(|model| add(ClaimKind::Model, model.clone()));
     file.language.iter().for_each(|language| add(ClaimKind::Language, language.clone()));
     if let Some(threshold) = file.auto_compact {
-        let share = threshold.threshold().map_or("never".to_owned(), |share| format!("from {}", share.share()));
+        let share =
+            threshold.threshold().map_or("never".to_owned(), |share| format!("from {}", share.share()));
         add(ClaimKind::Compaction, share);
     }
     if file.log != LogSettings::default() {

@@ -88,7 +88,9 @@ impl<'a> Node<'a> {
         for step in path {
             let next = match node.members() {
                 Ok(members) => members.into_iter().find(|(name, _)| name == step).map(|(_, node)| node),
-                Err(_) => step.parse().ok().and_then(|index: usize| node.elements().ok()?.into_iter().nth(index)),
+                Err(_) => {
+                    step.parse().ok().and_then(|index: usize| node.elements().ok()?.into_iter().nth(index))
+                }
             };
             match next {
                 Some(next) => node = next,

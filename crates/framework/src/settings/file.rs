@@ -9,12 +9,12 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use super::document::Node;
-use super::variables::TRUST_LEVELS;
 use super::suggestion::closest;
 use super::value::{auto_compact, base_url, choice, host, language, raw_capture, text, variable};
+use super::variables::TRUST_LEVELS;
 use super::{
-    AutoCompact, Format, Layer, LogSettings, ProviderProfile, SettingsError, SettingsWarning,
-    SourcedRule, Variables, hooks, jsonc,
+    AutoCompact, Format, Layer, LogSettings, ProviderProfile, SettingsError, SettingsWarning, SourcedRule,
+    Variables, hooks, jsonc,
 };
 
 /// Modes of `.claude` files that robota does not have.

@@ -59,8 +59,7 @@ fn passed_over(text: &str) -> Vec<Range<usize>> {
             Token::CloseBrace | Token::CloseBracket => ranges.extend(comma.take()),
             _ => comma = None,
         }
-        behind_value =
-            !matches!(token, Token::Comma | Token::Colon | Token::OpenBrace | Token::OpenBracket);
+        behind_value = !matches!(token, Token::Comma | Token::Colon | Token::OpenBrace | Token::OpenBracket);
     }
     ranges
 }
@@ -83,7 +82,8 @@ mod tests {
 
     #[test]
     fn nothing_else_is_made_json() {
-        for text in ["[,]", "[1,,]", "{\"a\":,}", "{'a': 1,}", "[1 /* open ]", "{a: 1}", "[1] # no", "[0x1,]"] {
+        for text in ["[,]", "[1,,]", "{\"a\":,}", "{'a': 1,}", "[1 /* open ]", "{a: 1}", "[1] # no", "[0x1,]"]
+        {
             assert!(serde_json::from_str::<serde_json::Value>(&blank(text)).is_err(), "{text}");
         }
     }

@@ -16,9 +16,9 @@ mod own_variables;
 mod profile;
 mod read;
 mod record;
-mod variables;
 mod suggestion;
 mod value;
+mod variables;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,17 +26,17 @@ use std::path::PathBuf;
 
 use robota_core::{HookFailurePolicy, HookScope, HooksConfig, PermissionMode, Rule};
 
-pub use claim::{Claim, ClaimKind, FileClaims, project_claims};
 pub(crate) use claim::TRUST_HINT;
+pub use claim::{Claim, ClaimKind, FileClaims, project_claims};
 pub use error::SettingsError;
 use file::FileSettings;
 pub(crate) use file::allow_rules;
 pub(crate) use jsonc::JSONC;
-pub use variables::Variables;
 pub use layer::{Format, Layer, Scope};
 pub use profile::ProviderProfile;
 use read::read_file;
 pub use record::{AutoCompact, LogSettings};
+pub use variables::Variables;
 
 use crate::ProjectPaths;
 

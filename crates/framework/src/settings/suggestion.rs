@@ -27,7 +27,8 @@ fn slips(one: &str, other: &str) -> usize {
         for (column, wanted) in other.iter().enumerate() {
             let replaced = last[column] + usize::from(letter != *wanted);
             let mut fewest = replaced.min(last[column + 1] + 1).min(row[column] + 1);
-            let swapped = column.checked_sub(1).filter(|left| previous == Some(*wanted) && other[*left] == letter);
+            let swapped =
+                column.checked_sub(1).filter(|left| previous == Some(*wanted) && other[*left] == letter);
             if let Some(left) = swapped {
                 fewest = fewest.min(before[left] + 1);
             }

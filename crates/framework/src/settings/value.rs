@@ -72,7 +72,8 @@ pub(super) fn host(node: &Node<'_>) -> Result<String, SettingsError> {
         Some((name, port)) => (name, Some(port)),
         None => (text.as_str(), None),
     };
-    let in_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '-' | '_' | ':' | '[' | ']');
+    let in_name =
+        |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '-' | '_' | ':' | '[' | ']');
     let is_host = !name.is_empty() && name.chars().all(in_name);
     let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
     if is_host && is_port { Ok(text) } else { Err(node.invalid(EXPECTED)) }

@@ -131,13 +131,15 @@ impl TrustStore {
 
     /// Changes the decisions while no other process does. When `change` says that it changed nothing, nothing
     /// is written.
-    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Timestamp>) -> bool) -> Result<bool, TrustError> {
+    fn change(
+        &self,
+        change: impl FnOnce(&mut BTreeMap<String, Timestamp>) -> bool,
+    ) -> Result<bool, TrustError> {
         let place = self.place.as_ref().map_err(|reason| TrustError::NoPlace { reason: reason.clone() })?;
         let folder = place.parent().unwrap_or(Path::new("/"));
         files::make_folder(folder).map_err(TrustError::file(folder, "used"))?;
         let _lock = files::lock_folder(folder).map_err(TrustError::file(folder, "locked"))?;
-        let mut decisions =
-            read(place)?.unwrap_or(Decisions { version: VERSION, trusted: BTreeMap::new() });
+        let mut decisions = read(place)?.unwrap_or(Decisions { version: VERSION, trusted: BTreeMap::new() });
         let changed = change(&mut decisions.trusted);
         if changed {
             let json = serde_json::to_string_pretty(&decisions)
@@ -178,11 +180,16 @@ fn read(path: &Path) -> Result<Option<Decisions>, TrustError> {
     let corrupt = |reason: String| TrustError::Corrupt { path: path.to_owned(), reason };
     let found = file.metadata().map_err(TrustError::file(path, "read"))?;
     if found.permissions().mode() & 0o022 != 0 {
-        return Err(corrupt("others can write to it; after a look at what it says, `chmod 600` it".to_owned()));
+        return Err(corrupt(
+            "others can write to it; after a look at what it says, `chmod 600` it".to_owned(),
+        ));
     }
     let decisions: Decisions = serde_json::from_str(&text).map_err(|error| corrupt(error.to_string()))?;
     if decisions.version != VERSION {
-        return Err(corrupt(format!("it has version {}, and this robota knows {VERSION}", decisions.version)));
+        return Err(corrupt(format!(
+            "it has version {}, and this robota knows {VERSION}",
+            decisions.version
+        )));
     }
     Ok(Some(decisions))
 }

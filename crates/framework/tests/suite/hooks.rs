@@ -12,7 +12,8 @@ use robota_core::{HookCall, HookDecision, HookInput, HookOutcome, PermissionMode
 
 use crate::workspace::Workspace;
 
-const HOOK: &str = r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}]}}"#;
+const HOOK: &str =
+    r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}]}}"#;
 
 fn origins(settings: &Settings, workspace: &Workspace) -> Vec<String> {
     settings.hooks.groups.iter().map(|group| workspace.normalised(&group.origin.place)).collect()
@@ -31,7 +32,10 @@ fn no_layer_drops_a_hook_of_another_and_projects_need_trust() {
     assert_eq!(origins(&settings, &workspace), of_user);
     assert!(settings.ignored[1].contains("sets 1 hook; ignored because"), "{:?}", settings.ignored);
     let settings = Settings::load(&workspace.paths(), true).unwrap();
-    assert_eq!((origins(&settings, &workspace), settings.hook_failure), (of_user.map(str::to_owned).to_vec(), None));
+    assert_eq!(
+        (origins(&settings, &workspace), settings.hook_failure),
+        (of_user.map(str::to_owned).to_vec(), None)
+    );
 
     workspace.write("repo/.robota/settings.json", r#"{"hookFailure": "closed"}"#);
     let settings = Settings::load(&workspace.paths(), true).unwrap();
@@ -48,7 +52,10 @@ fn mistakes_in_hooks_have_a_place() {
         workspace.normalised(&Settings::load(&workspace.paths(), false).unwrap_err().to_string())
     };
     let told = error("{\"hooks\": {\n // guard\n \"PreToolUse\": [{\"hooks\": [{\"type\": \"command\"}]}]}}");
-    assert!(told.starts_with("/base/home/.robota/settings.json:3:27: `hooks.PreToolUse[0].hooks[0]`: "), "{told}");
+    assert!(
+        told.starts_with("/base/home/.robota/settings.json:3:28: `hooks.PreToolUse[0].hooks[0]`: "),
+        "{told}"
+    );
     let told = error(r#"{"hooks": {"Stop": [], "Stop": []}}"#);
     assert!(told.ends_with("`hooks.Stop` is given twice; join the two"), "{told}");
     workspace.write("home/.robota/settings.json", r#"{"hooks": {"PreTooluse": []}}"#);
@@ -57,14 +64,21 @@ fn mistakes_in_hooks_have_a_place() {
 }
 
 /// What the hooks of `settings` say to `call` when models answer by `script`, and what those were asked.
-async fn said(settings: &str, files: &[(&str, &str)], script: Script, call: HookCall) -> (HookOutcome, Arc<ScriptedProvider>) {
+async fn said(
+    settings: &str,
+    files: &[(&str, &str)],
+    script: Script,
+    call: HookCall,
+) -> (HookOutcome, Arc<ScriptedProvider>) {
     let workspace = Workspace::new(files);
     workspace.write("home/.robota/settings.json", settings);
     let settings = Settings::load(&workspace.paths(), false).unwrap();
-    let environment = Environment::from_iter([("ANTHROPIC_API_KEY", "sk-ant-0123456789"), ("PATH", "/usr/bin:/bin")]);
+    let environment =
+        Environment::from_iter([("ANTHROPIC_API_KEY", "sk-ant-0123456789"), ("PATH", "/usr/bin:/bin")]);
     let model = ResolvedProvider::resolve(&settings, &environment, &ProviderOverrides::default()).unwrap();
     let provider = Arc::new(ScriptedProvider::new(script));
-    let mut blueprint = SessionBlueprint::new(workspace.paths(), settings, environment, model, provider.clone());
+    let mut blueprint =
+        SessionBlueprint::new(workspace.paths(), settings, environment, model, provider.clone());
     blueprint.ambient = fixed_ambient();
     let options = blueprint.assemble().unwrap().options;
     let input = HookInput::new("s1".parse().unwrap(), workspace.path("repo"), PermissionMode::Default, call);

@@ -33,7 +33,10 @@ fn without_trust_they_are_kept_for_this_project_in_the_users_folder() {
     keeper.add(&rules(&["Bash(make)"])).unwrap();
     assert!(keeper.file().unwrap().starts_with(workspace.path("home/.robota/projects")));
     assert!(!workspace.path("repo/.robota").exists());
-    assert_eq!((allowed(&workspace, false), allowed(&workspace, true)), (rules(&["Bash(make)"]), rules(&["Bash(make)"])));
+    assert_eq!(
+        (allowed(&workspace, false), allowed(&workspace, true)),
+        (rules(&["Bash(make)"]), rules(&["Bash(make)"]))
+    );
     let other = Settings::load(&workspace.paths_at("repo-2"), false).unwrap();
     assert_eq!(other.permissions.allow, []);
 }
@@ -47,13 +50,19 @@ fn what_people_wrote_stays_and_nothing_is_added_twice() {
     assert_eq!(workspace.read(FILE), text);
     keeper.add(&rules(&["Read", "Bash(ls)"])).unwrap();
     let changed = workspace.read(FILE);
-    assert!(changed.contains("// mine") && changed.contains("// all") && changed.contains("\"deny\": [\"Bash(rm *)\"]"), "{changed}");
+    assert!(
+        changed.contains("// mine")
+            && changed.contains("// all")
+            && changed.contains("\"deny\": [\"Bash(rm *)\"]"),
+        "{changed}"
+    );
     assert_eq!(allowed(&workspace, true), ["Read", "Bash(ls)"]);
 }
 
 #[test]
 fn what_cannot_be_understood_or_is_a_link_is_left_alone() {
-    let workspace = Workspace::new(&[(FILE, "{\"permissions\": {\"allow\": [\"Bash(\"]}}"), ("elsewhere.json", "{}")]);
+    let workspace =
+        Workspace::new(&[(FILE, "{\"permissions\": {\"allow\": [\"Bash(\"]}}"), ("elsewhere.json", "{}")]);
     let keeper = LocalRules::new(&workspace.paths(), true);
     let before = workspace.read(FILE);
     let error = keeper.add(&rules(&["Read"])).unwrap_err();

@@ -61,7 +61,9 @@ fn a_file_of_decisions_that_is_not_what_robota_wrote_trusts_nothing() {
     let workspace = Workspace::new(&[("home/.robota/trust.json", "{")]);
     let (paths, root) = (workspace.paths(), workspace.path("repo"));
     let store = store(&paths);
-    for text in ["{", "", "[]", r#"{"version": 2, "trusted": {}}"#, r#"{"version": 1, "trusted": [], "x": 1}"#] {
+    for text in
+        ["{", "", "[]", r#"{"version": 2, "trusted": {}}"#, r#"{"version": 1, "trusted": [], "x": 1}"#]
+    {
         workspace.write("home/.robota/trust.json", text);
         let error = store.is_trusted(&root).unwrap_err();
         assert!(matches!(error, TrustError::Corrupt { .. }), "{text}: {error}");
