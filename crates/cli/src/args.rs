@@ -47,6 +47,8 @@ pub(crate) enum Command {
     /// Show which rules are in force, what they make of a command, and test rule files
     #[command(subcommand)]
     Permissions(PermissionsCommand),
+    /// Trust a project: let its own settings run hooks, allow tools and choose provider and model
+    Trust(TrustArgs),
     /// Print a shell completion script
     Completions {
         /// The shell to print it for
@@ -65,6 +67,23 @@ pub(crate) struct DemoArgs {
     /// Keep the scratch project here (an empty or new folder) instead of a temporary folder
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+}
+
+/// `robota trust`.
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// A folder of the project [default: the working directory]
+    #[arg(value_name = "DIR", conflicts_with = "list")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Do not trust it any more
+    #[arg(long)]
+    pub(crate) revoke: bool,
+    /// List the projects that are trusted
+    #[arg(long, conflicts_with = "revoke")]
+    pub(crate) list: bool,
+    /// One JSON object instead of lines for people
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Everything a run can be told.
@@ -138,7 +157,7 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with_all = ["continue_latest", "resume", "name"])]
     pub(crate) no_session_persistence: bool,
 
-    /// Trust this folder: let its own settings allow tools and choose provider and model
+    /// Trust this folder for one run: let its own settings run hooks, allow tools, choose provider and model
     #[arg(long)]
     pub(crate) trust: bool,
 

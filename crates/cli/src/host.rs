@@ -8,6 +8,7 @@ use robota_framework::{Environment, ProjectPaths, Variable};
 use crate::exit::{Exit, Failure};
 
 /// What the process was started with.
+#[derive(Clone)]
 pub(crate) struct Host {
     pub(crate) environment: Environment,
     pub(crate) cwd: PathBuf,

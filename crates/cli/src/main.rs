@@ -16,6 +16,7 @@ mod session_args;
 mod session_command;
 mod signals;
 mod stdout;
+mod trust_command;
 
 use std::process::ExitCode;
 
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Some(Command::Demo(args)) => finish(demo::run(args)),
         Some(Command::Session(command)) => finish(session_command::run(command)),
         Some(Command::Permissions(command)) => finish(permissions_command::run(command)),
+        Some(Command::Trust(args)) => finish(trust_command::run(args)),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "robota", &mut script);

@@ -39,9 +39,10 @@ pub use event::{
 pub use history::{EntryCategory, EntryData, History, HistoryEntry, HistoryMutation, MutationMismatch};
 pub use history_head::{HistoryHead, HistoryRef};
 pub use hook::{
-    HookAction, HookCall, HookDecision, HookEvent, HookExecutor, HookFailure, HookGroup, HookInput,
-    HookMatcher, HookOrigin, HookOutcome, HookPermission, HookReply, HookRunner, HookScope, HookSpec,
-    HookTask, HooksConfig, SessionSource, UnknownHookEvent,
+    HookAction, HookCall, HookDecision, HookEngine, HookEngineOptions, HookEvent, HookExecutor,
+    HookExecutors, HookFailure, HookFailurePolicy, HookGroup, HookInput, HookMatcher, HookOrigin,
+    HookOutcome, HookPermission, HookReply, HookRunner, HookScope, HookSpec, HookTask, HookWarning,
+    HooksConfig, InvalidHooks, SessionSource, UnknownHookEvent,
 };
 pub use message::{Body, Message, MessageRef, MessageState, Part, Reasoning, ToolCall};
 pub use message_size::json_size;

@@ -13,11 +13,15 @@
 mod assembly;
 mod context;
 mod environment;
+mod files;
+mod hook;
+mod local_rules;
 mod project;
 mod prompt;
 mod provider;
 mod query;
 mod settings;
+mod trust;
 
 pub use assembly::{
     Assembly, AssemblyError, EffectivePermissions, ModeSource, PermissionOverrides, PromptOverrides,
@@ -27,6 +31,7 @@ pub use context::{
     ContextFile, ContextFiles, ContextKind, ContextOrigin, MAX_CONTEXT_FILE, MAX_CONTEXT_TOTAL,
 };
 pub use environment::{Environment, Variable};
+pub use local_rules::{KeepError, LocalRules};
 pub use project::{ProjectError, ProjectPaths};
 pub use prompt::{ContextNote, PromptParts, PromptSection};
 pub use provider::{
@@ -35,6 +40,7 @@ pub use provider::{
 };
 pub use query::{Query, create_query};
 pub use settings::{
-    AutoCompact, Format, Layer, LogSettings, ModelSetting, PermissionSettings, ProviderProfile, Scope,
-    Settings, SettingsError, SettingsWarning, SourcedRule,
+    AutoCompact, Claim, ClaimKind, FileClaims, Format, Layer, LogSettings, ModelSetting, PermissionSettings,
+    ProviderProfile, Scope, Settings, SettingsError, SettingsWarning, SourcedRule, Variables, project_claims,
 };
+pub use trust::{TrustError, TrustStore, TrustedFolder};

@@ -26,7 +26,8 @@ fn every_row_has_its_line_and_a_broken_one_stops_nothing() {
     input.push_str("\n{\n{\"id\":\"last\",\"url\":\"https://unknown.example/\"}");
     let run = check_url(input);
     run.assert_success();
-    let told: Vec<_> = run.frames().iter().map(|line| (line["id"].clone(), line["verdict"].clone())).collect();
+    let told: Vec<_> =
+        run.frames().iter().map(|line| (line["id"].clone(), line["verdict"].clone())).collect();
     let expected = [
         (json!("once"), json!("allow")),
         (json!(2), json!("block")),
@@ -38,7 +39,10 @@ fn every_row_has_its_line_and_a_broken_one_stops_nothing() {
     assert_eq!(told, expected);
     let reasons: Vec<_> = run.frames().iter().map(|line| line["reason"].is_string()).collect();
     assert_eq!(reasons, [true, true, false, true, false, true]);
-    assert_eq!(run.frames()[2]["error"], "`dns`: invalid type: string \"93.184.216.34\", expected a sequence");
+    assert_eq!(
+        run.frames()[2]["error"],
+        "`dns`: invalid type: string \"93.184.216.34\", expected a sequence"
+    );
 }
 
 #[test]

@@ -347,8 +347,12 @@ fn every_session_command_has_its_row_and_its_examples_run() {
 fn every_permission_command_has_its_row_and_its_examples_come_out_as_shown() {
     let page = read("docs/rule-files.md");
     let context = Context::new(Script::new());
-    context.space.write("home/.robota/settings.json", "{\n\"permissions\": {\n\"allow\": [\"Bash(git *)\"]}}");
-    context.space.write("project/.robota/settings.json", "{\n\"permissions\": {\n\"deny\": [\"Bash(rm *)\"]}}");
+    context
+        .space
+        .write("home/.robota/settings.json", "{\n\"permissions\": {\n\"allow\": [\"Bash(git *)\"]}}");
+    context
+        .space
+        .write("project/.robota/settings.json", "{\n\"permissions\": {\n\"deny\": [\"Bash(rm *)\"]}}");
     let help = Run::of(context.bare(&["permissions", "--help"]).output().unwrap()).stdout;
     let (_, commands) = help.split_once("Commands:\n").unwrap();
     let commands = commands.lines().take_while(|line| !line.is_empty());
@@ -359,9 +363,8 @@ fn every_permission_command_has_its_row_and_its_examples_come_out_as_shown() {
     assert_eq!(documented.collect::<BTreeSet<_>>(), known, "{help}");
 
     let folder = |name| context.space.path(name).canonicalize().unwrap().display().to_string();
-    let settled = |text: &str| {
-        text.replace(&folder("project"), "/home/ada/app").replace(&folder("home"), "/home/ada")
-    };
+    let settled =
+        |text: &str| text.replace(&folder("project"), "/home/ada/app").replace(&folder("home"), "/home/ada");
     let (lines, shown) = (blocks(&page, "sh"), blocks(&page, "text"));
     for (line, shown) in lines.iter().zip(&shown) {
         let run = Run::of(context.shell(line).output().unwrap());

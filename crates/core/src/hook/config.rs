@@ -13,6 +13,15 @@ pub struct HooksConfig {
     pub groups: Vec<HookGroup>,
 }
 
+impl HooksConfig {
+    /// The hooks of several layers, given lowest first. Nothing is ever dropped; what two layers both write
+    /// runs once.
+    #[must_use]
+    pub fn join(layers: impl IntoIterator<Item = Self>) -> Self {
+        Self { groups: layers.into_iter().flat_map(|layer| layer.groups).collect() }
+    }
+}
+
 /// Hooks that run together when an event happens that their matcher fits.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -27,6 +36,14 @@ pub struct HookGroup {
     pub env: BTreeMap<String, String>,
     /// Where it is written.
     pub origin: HookOrigin,
+}
+
+impl HookGroup {
+    /// Hooks for the occurrences of `event` that `matcher` fits, without variables of their own.
+    #[must_use]
+    pub fn new(event: HookEvent, matcher: HookMatcher, hooks: Vec<HookSpec>, origin: HookOrigin) -> Self {
+        Self { event, matcher, hooks, env: BTreeMap::new(), origin }
+    }
 }
 
 /// Where hooks are written.
@@ -57,6 +74,14 @@ pub struct HookSpec {
     pub action: HookAction,
     /// How long it may take.
     pub timeout: Duration,
+}
+
+impl HookSpec {
+    /// A hook that may take `timeout`.
+    #[must_use]
+    pub fn new(action: HookAction, timeout: Duration) -> Self {
+        Self { action, timeout }
+    }
 }
 
 /// What a hook does (facts sheet 2.7, seed `001`, Hook Type Executors).

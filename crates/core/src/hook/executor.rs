@@ -91,4 +91,10 @@ impl HookFailure {
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), source: None }
     }
+
+    /// The same with what lies behind it.
+    #[must_use]
+    pub fn because(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { source: Some(source.into()), ..self }
+    }
 }

@@ -211,6 +211,38 @@ impl HookCall {
     }
 }
 
+impl HookCall {
+    /// What matchers of the event's hooks look at: the tool, the type or the id of an agent, the trigger of a
+    /// compaction, the source of a session, the reason of its end, the kind of a notification. Without any,
+    /// matchers do not count.
+    #[must_use]
+    pub fn subjects(&self) -> [Option<&str>; 2] {
+        let subject = match self {
+            Self::PreToolUse { tool_name, .. }
+            | Self::PostToolUse { tool_name, .. }
+            | Self::PostToolUseFailure { tool_name, .. }
+            | Self::PermissionRequest { tool_name, .. } => tool_name,
+            Self::SubagentStart { agent_id, agent_type }
+            | Self::SubagentStop { agent_id, agent_type, .. } => {
+                return [Some(agent_type), Some(agent_id)];
+            }
+            Self::PreCompact { trigger, .. } | Self::PostCompact { trigger, .. } => match trigger {
+                CompactTrigger::Auto => "auto",
+                CompactTrigger::Manual => "manual",
+            },
+            Self::SessionStart { source } => source.name(),
+            Self::SessionEnd { reason } => reason,
+            Self::Notification { notification_type, .. } => notification_type,
+            Self::UserPromptSubmit { .. }
+            | Self::Stop { .. }
+            | Self::StopFailure { .. }
+            | Self::WorktreeCreate { .. }
+            | Self::WorktreeRemove { .. } => return [None, None],
+        };
+        [Some(subject), None]
+    }
+}
+
 /// How a session came to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -224,6 +256,18 @@ pub enum SessionSource {
     Clear,
     /// Its history was compacted.
     Compact,
+}
+
+impl SessionSource {
+    /// The name that scripts read.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Resume => "resume",
+            Self::Clear => "clear",
+            Self::Compact => "compact",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,5 +4,6 @@
 mod aborts;
 mod bench;
 mod engine;
+mod hooks;
 mod limits;
 mod tool_batches;

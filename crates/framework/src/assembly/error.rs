@@ -15,6 +15,12 @@ pub enum AssemblyError {
     /// `ROBOTA_PERMISSION_MODE` is no mode.
     #[error("ROBOTA_PERMISSION_MODE: {0}")]
     Mode(#[from] InvalidMode),
+    /// The mode `bypassPermissions` was asked for, and settings switch it off.
+    #[error("the mode bypassPermissions is switched off by {place}")]
+    BypassDisabled {
+        /// File and line.
+        place: String,
+    },
     /// An additional folder cannot be used.
     #[error("the additional folder {} cannot be used: {source}", path.display())]
     Folder {
@@ -26,11 +32,11 @@ pub enum AssemblyError {
 }
 
 impl AssemblyError {
-    /// Whether the environment is at fault and not the command line.
+    /// Whether environment or settings are at fault and not the command line.
     #[must_use]
     pub fn is_configuration(&self) -> bool {
         match self {
-            Self::Mode(_) => true,
+            Self::Mode(_) | Self::BypassDisabled { .. } => true,
             Self::Rule(_) | Self::Folder { .. } => false,
         }
     }
@@ -43,6 +49,7 @@ impl AssemblyError {
                 "write rules as `Tool` or `Tool(pattern)`, such as `Bash(git status)` or `Read(src/**)`"
             }
             Self::Mode(_) => "correct the variable or unset it",
+            Self::BypassDisabled { .. } => "ask for another mode; rules can allow what you need",
             Self::Folder { .. } => "give a folder that exists and that you may read",
         }
     }

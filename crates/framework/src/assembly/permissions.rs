@@ -63,7 +63,7 @@ impl EffectivePermissions {
     ) -> Result<Self, AssemblyError> {
         let mut notices = Vec::new();
         let folders = folders::additional(paths, settings, overrides, &mut notices)?;
-        let (mode, mode_source) = mode(settings, environment, overrides)?;
+        let (mode, mode_source) = mode(settings, environment, overrides, &mut notices)?;
         let roots = std::iter::once(paths.root.clone()).chain(folders).collect();
         let (cwd, home) = (paths.cwd.clone(), paths.home.clone());
         let policy = PermissionPolicy { mode, rules: rules(settings, overrides)?, roots, cwd, home };
@@ -81,19 +81,31 @@ fn rules(settings: &Settings, overrides: &PermissionOverrides) -> Result<RuleSet
     Ok(RuleSet::join([RuleSet::seed_defaults(), of_settings, of_host]))
 }
 
+/// The mode to start in. Where settings switch `bypassPermissions` off, nobody switches it on.
 fn mode(
     settings: &Settings,
     environment: &Environment,
     overrides: &PermissionOverrides,
+    notices: &mut Vec<String>,
 ) -> Result<(PermissionMode, ModeSource), AssemblyError> {
-    if let Some(mode) = overrides.mode {
-        return Ok((mode, ModeSource::Host));
+    let settings = &settings.permissions;
+    let variable = || environment.get(Variable::ROBOTA_PERMISSION_MODE).map(|text| text.parse()).transpose();
+    let asked = match overrides.mode {
+        Some(mode) => Some((mode, ModeSource::Host)),
+        None => variable()?.map(|mode| (mode, ModeSource::Variable)),
+    };
+    let of_settings = settings.default_mode.map(|mode| (mode, ModeSource::Settings));
+    let chosen = asked.or(of_settings).unwrap_or((PermissionMode::default(), ModeSource::Default));
+    match &settings.bypass_disabled {
+        Some(place) if chosen.0 == PermissionMode::BypassPermissions => {
+            if asked.is_some() {
+                return Err(AssemblyError::BypassDisabled { place: place.clone() });
+            }
+            notices.push(format!("the mode bypassPermissions of the settings is switched off by {place}"));
+            Ok((PermissionMode::default(), ModeSource::Default))
+        }
+        _ => Ok(chosen),
     }
-    if let Some(text) = environment.get(Variable::ROBOTA_PERMISSION_MODE) {
-        return Ok((text.parse()?, ModeSource::Variable));
-    }
-    let of_settings = settings.permissions.default_mode.map(|mode| (mode, ModeSource::Settings));
-    Ok(of_settings.unwrap_or((PermissionMode::default(), ModeSource::Default)))
 }
 
 fn parsed(texts: &[String]) -> Result<Vec<Rule>, AssemblyError> {

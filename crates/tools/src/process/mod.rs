@@ -7,6 +7,7 @@
 
 mod capture;
 mod environment;
+mod exchange;
 mod group;
 mod shell;
 mod supervise;
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use environment::child_environment;
 pub(crate) use environment::without_interaction;
+pub(crate) use exchange::{Exchanged, KEPT, exchange};
 pub use shell::find_shell;
 
 /// A program to run.

@@ -14,7 +14,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const USER_AGENT: &str = concat!("robota/", env!("CARGO_PKG_VERSION"));
 
 /// A client that follows no redirects; deadlines over whole transfers are the caller's.
-pub(super) fn builder() -> ClientBuilder {
+pub(crate) fn builder() -> ClientBuilder {
     reqwest::Client::builder()
         .user_agent(USER_AGENT)
         .connect_timeout(CONNECT_TIMEOUT)

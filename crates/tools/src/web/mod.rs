@@ -31,3 +31,5 @@ pub use url_row::{UrlRowError, UrlRowVerdict, UrlVerdict, check_url_row};
 
 pub(crate) use fetch::WebFetch;
 pub(crate) use search::WebSearch;
+
+pub(crate) use client::builder as client_builder;

@@ -8,6 +8,8 @@ mod edit;
 mod glob;
 mod grep;
 mod hidden;
+mod hooks;
+mod hooks_http;
 mod read;
 mod server;
 mod session;
