@@ -28,10 +28,7 @@ pub(crate) struct Composition {
 /// Puts together what `args` ask for.
 pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failure> {
     let paths = host.paths()?;
-    // Before anything of the project is opened.
-    let trusted = args.trust || is_trusted(&paths)?;
-    let settings = Settings::load(&paths, trusted)
-        .map_err(|error| Failure::from_error(Exit::Configuration, &error).with_hint(SETTINGS_HINT))?;
+    let settings = settings(&paths, args.trust)?;
     let host = &Host { environment: settings.environment(&host.environment), ..host.clone() };
     let overrides = ProviderOverrides { provider: args.provider.clone(), model: args.model.clone() };
     let model = ResolvedProvider::resolve(&settings, &host.environment, &overrides)
@@ -64,6 +61,14 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
     // Some of them quote what a repository says.
     notices.iter_mut().for_each(|notice| *notice = one_line(notice));
     Ok(Composition { assembly, paths, model, model_info, notices })
+}
+
+/// The settings of a run in `paths`; `trust` is the flag for it.
+pub(crate) fn settings(paths: &ProjectPaths, trust: bool) -> Result<Settings, Failure> {
+    // Before anything of the project is opened.
+    let trusted = trust || is_trusted(paths)?;
+    Settings::load(paths, trusted)
+        .map_err(|error| Failure::from_error(Exit::Configuration, &error).with_hint(SETTINGS_HINT))
 }
 
 /// Whether the user has trusted the project for good.

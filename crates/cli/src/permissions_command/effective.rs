@@ -3,8 +3,8 @@
 use robota_framework::{EffectivePermissions, PermissionOverrides, ProjectPaths, Settings};
 
 use crate::args::split_rules;
-use crate::compose::{SETTINGS_HINT, exit_of_assembly};
-use crate::exit::{Exit, Failure};
+use crate::compose::{exit_of_assembly, settings};
+use crate::exit::Failure;
 use crate::host::Host;
 use crate::permissions_args::PolicyArgs;
 
@@ -23,21 +23,22 @@ impl Effective {
             Some(folder) => host.paths_around(folder)?,
             None => host.paths()?,
         };
-        let settings = Settings::load(&paths, args.trust)
-            .map_err(|error| Failure::from_error(Exit::Configuration, &error).with_hint(SETTINGS_HINT))?;
+        let settings = settings(&paths, args.trust)?;
+        let environment = settings.environment(&host.environment);
         let overrides = PermissionOverrides {
             mode: args.permission_mode,
             allowed: split_rules(&args.allowed_tools),
             denied: split_rules(&args.denied_tools),
             additional_directories: args.add_dir.clone(),
         };
-        let permissions = EffectivePermissions::resolve(&paths, &settings, &host.environment, &overrides)
+        let permissions = EffectivePermissions::resolve(&paths, &settings, &environment, &overrides)
             .map_err(|error| Failure::from_error(exit_of_assembly(&error), &error).with_hint(error.hint()))?;
         Ok(Self { paths, settings, permissions })
     }
 
     /// What does not count although somebody wrote it: one sentence each.
     pub(super) fn ignored(&self) -> Vec<String> {
-        self.settings.ignored.iter().chain(&self.permissions.notices).cloned().collect()
+        let of_settings = self.settings.ignored.iter().chain(&self.permissions.notices).cloned();
+        of_settings.chain(self.settings.warnings.iter().map(ToString::to_string)).collect()
     }
 }

@@ -2,6 +2,7 @@
 
 use robota_core::RawCapture;
 use robota_session::AutoCompactThreshold;
+use robota_tools::AddressPolicy;
 use secrecy::SecretString;
 use serde_json::Value;
 
@@ -66,17 +67,10 @@ pub(super) fn base_url(node: &Node<'_>) -> Result<String, SettingsError> {
 pub(super) fn host(node: &Node<'_>) -> Result<String, SettingsError> {
     const EXPECTED: &str = "a host, or a host and a port, such as `localhost:3000`";
     let text = text(node)?;
-    let (name, port) = match text.rsplit_once(':') {
-        // An IPv6 address without a port.
-        Some(_) if text.ends_with(']') || text.parse::<std::net::Ipv6Addr>().is_ok() => (text.as_str(), None),
-        Some((name, port)) => (name, Some(port)),
-        None => (text.as_str(), None),
-    };
-    let in_name =
-        |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '-' | '_' | ':' | '[' | ']');
-    let is_host = !name.is_empty() && name.chars().all(in_name);
-    let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
-    if is_host && is_port { Ok(text) } else { Err(node.invalid(EXPECTED)) }
+    match AddressPolicy::new([&text]) {
+        Ok(_) => Ok(text),
+        Err(_) => Err(node.invalid(EXPECTED)),
+    }
 }
 
 /// Name and value of a variable. Values may be credentials, so they are never shown.
