@@ -254,11 +254,6 @@ const fn severity(decision: Decision) -> u8 {
     }
 }
 
-/// A folder, for reasons.
-fn shown(folder: &Path) -> String {
-    format!("`{}`", quote(&folder.to_string_lossy()))
-}
-
 /// A rule and where it comes from, for reasons.
 fn named(rule: &Rule) -> String {
     match rule.origin() {
