@@ -3,6 +3,9 @@
 
 mod aborts;
 mod bench;
+mod commands_in_bash;
+mod commands_in_brush;
 mod engine;
 mod limits;
+mod random_commands;
 mod tool_batches;
