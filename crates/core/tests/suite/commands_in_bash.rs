@@ -15,7 +15,18 @@ use crate::random_commands::Generator;
 const CASES: u64 = 1_500;
 const STUBS: [&str; 8] = ["git", "ls", "cat", "grep", "wc", "sort", "rm", "id"];
 const RULES: [&str; 13] = [
-    "git *", "git status", "ls *", "cat *", "grep -n *", "wc *", "sort *", "echo *", "true", "cd *", "read *", "test *",
+    "git *",
+    "git status",
+    "ls *",
+    "cat *",
+    "grep -n *",
+    "wc *",
+    "sort *",
+    "echo *",
+    "true",
+    "cd *",
+    "read *",
+    "test *",
     "f *",
 ];
 
@@ -29,7 +40,8 @@ fn nothing_uncovered_runs_under_a_verdict_of_allow() {
         println!("skipped: there is no {}", bash.display());
         return;
     }
-    let workspace = STUBS.iter().fold(files(), |workspace, stub| workspace.script(&format!("bin/{stub}"), STUB));
+    let workspace =
+        STUBS.iter().fold(files(), |workspace, stub| workspace.script(&format!("bin/{stub}"), STUB));
     let root = workspace.root().canonicalize().unwrap();
     let mut ran = 0;
     for seed in 0..cases() {
@@ -85,7 +97,11 @@ fn run(bash: &Path, root: &Path, line: &str) -> Vec<String> {
     std::fs::write(&record, "").unwrap();
     let mut command = std::process::Command::new(bash);
     command.args(["--norc", "--noprofile", "-c", line]).current_dir(root.join("work")).env_clear();
-    command.env("PATH", root.join("bin")).env("RECORD", &record).env("x", "-x y").env("HOME", root.join("home"));
+    command
+        .env("PATH", root.join("bin"))
+        .env("RECORD", &record)
+        .env("x", "-x y")
+        .env("HOME", root.join("home"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // What runs in the background holds the pipes, so that the end of output is the end of all.
     command.output().unwrap();

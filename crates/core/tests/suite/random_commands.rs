@@ -36,9 +36,58 @@ impl Generator {
     /// What means something to a shell, in any order.
     fn soup(&mut self) -> String {
         const TOKENS: [&str; 52] = [
-            "git", "ls", "rm", " ", " ", " ", "'", "'", "\"", "\"", "\\", ";", "&", "|", "<", ">", "(", ")", "{", "}", "$",
-            "`", "#", "\n", "=", "*", "!", "$(", " && ", " || ", "; ", " | ", "<<E\n", "\nE\n", "f()", "if ", "then ", "fi",
-            "do ", "done", "in ", "case ", "esac", ";;", "-x", "a.txt", "[[ ", " ]]", "/dev/null", "2>&1", "\\\n", "$'",
+            "git",
+            "ls",
+            "rm",
+            " ",
+            " ",
+            " ",
+            "'",
+            "'",
+            "\"",
+            "\"",
+            "\\",
+            ";",
+            "&",
+            "|",
+            "<",
+            ">",
+            "(",
+            ")",
+            "{",
+            "}",
+            "$",
+            "`",
+            "#",
+            "\n",
+            "=",
+            "*",
+            "!",
+            "$(",
+            " && ",
+            " || ",
+            "; ",
+            " | ",
+            "<<E\n",
+            "\nE\n",
+            "f()",
+            "if ",
+            "then ",
+            "fi",
+            "do ",
+            "done",
+            "in ",
+            "case ",
+            "esac",
+            ";;",
+            "-x",
+            "a.txt",
+            "[[ ",
+            " ]]",
+            "/dev/null",
+            "2>&1",
+            "\\\n",
+            "$'",
         ];
         let length = 2 + self.next(9);
         (0..length).map(|_| self.pick(&TOKENS)).collect()
@@ -47,7 +96,17 @@ impl Generator {
     fn list(&mut self, depth: u64) -> String {
         let mut text = self.pipeline(depth);
         for _ in 0..self.next(3) {
-            text.push_str(self.pick(&[" && ", " || ", "; ", "\n", " & ", ";", "&&", " # it's\n", " \\\n&& "]));
+            text.push_str(self.pick(&[
+                " && ",
+                " || ",
+                "; ",
+                "\n",
+                " & ",
+                ";",
+                "&&",
+                " # it's\n",
+                " \\\n&& ",
+            ]));
             text.push_str(&self.pipeline(depth));
         }
         text
@@ -89,8 +148,30 @@ impl Generator {
 
     fn simple(&mut self, depth: u64) -> String {
         const NAMES: [&str; 24] = [
-            "git", "git", "git status", "ls", "ls", "ls", "cat", "cat", "grep -n", "wc", "sort", "echo", "echo", "true", "rm",
-            "id", "r''m", "$x", "A=1 ls", "l\\s", "'git'", "g\\\nit", "cd", "f",
+            "git",
+            "git",
+            "git status",
+            "ls",
+            "ls",
+            "ls",
+            "cat",
+            "cat",
+            "grep -n",
+            "wc",
+            "sort",
+            "echo",
+            "echo",
+            "true",
+            "rm",
+            "id",
+            "r''m",
+            "$x",
+            "A=1 ls",
+            "l\\s",
+            "'git'",
+            "g\\\nit",
+            "cd",
+            "f",
         ];
         let mut text = if self.chance(85) { self.pick(&NAMES[..14]) } else { self.pick(&NAMES) }.to_owned();
         for _ in 0..self.next(4) {
@@ -114,8 +195,32 @@ impl Generator {
 
     fn word(&mut self, depth: u64) -> String {
         const WORDS: [&str; 26] = [
-            "a", "a.txt", "-x", "'b c'", "\"d e\"", "\\*", "*.txt", "*", "$x", "\"$x\"", "${x:-y}", "a\"$x\"", "--", "{a,b}",
-            "$'\\n'", "'$(rm x)'", "'it'\\''s'", "a\\ b", "-n", "\"\\$(rm)\"", "~", "#a", "a#b", "[a-z]*", "\"*\"", "$1",
+            "a",
+            "a.txt",
+            "-x",
+            "'b c'",
+            "\"d e\"",
+            "\\*",
+            "*.txt",
+            "*",
+            "$x",
+            "\"$x\"",
+            "${x:-y}",
+            "a\"$x\"",
+            "--",
+            "{a,b}",
+            "$'\\n'",
+            "'$(rm x)'",
+            "'it'\\''s'",
+            "a\\ b",
+            "-n",
+            "\"\\$(rm)\"",
+            "~",
+            "#a",
+            "a#b",
+            "[a-z]*",
+            "\"*\"",
+            "$1",
         ];
         if depth > 0 && self.chance(12) {
             let inner = self.list(depth - 1);

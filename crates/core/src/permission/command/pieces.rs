@@ -166,7 +166,9 @@ fn slot_and_bit(byte: u8) -> (usize, u64) {
 enum Skip {
     Nothing,
     /// The file of a redirection.
-    File { writes: bool },
+    File {
+        writes: bool,
+    },
     /// The text of a here-string, or the end of a here-document.
     Text,
 }
@@ -331,7 +333,8 @@ impl<'a> Cutter<'a> {
         }
         self.end_word();
         let operators = ["<<", "<-", "<", ">", "&", "|"];
-        let operator = operators.iter().find(|operator| self.rest.starts_with(**operator)).copied().unwrap_or("");
+        let operator =
+            operators.iter().find(|operator| self.rest.starts_with(**operator)).copied().unwrap_or("");
         self.rest = self.rest.get(operator.len()..).unwrap_or_default();
         self.skips_word = match (first, operator) {
             ('<', "<" | "<<" | "<-") => Skip::Text,

@@ -21,7 +21,10 @@ struct Row {
 
 fn rows() -> Vec<Row> {
     let corpus = include_str!("../../../tests/corpus/commands.jsonl");
-    corpus.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))).collect()
+    corpus
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}")))
+        .collect()
 }
 
 #[test]

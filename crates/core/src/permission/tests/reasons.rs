@@ -60,11 +60,7 @@ fn what_is_not_covered_is_said_with_the_rule_that_would_cover_it() {
              the command in its arguments, so only a rule without `*` does.",
             Some("Bash(env ls)"),
         ),
-        (
-            "",
-            "In default mode Bash needs consent, and the command is empty.",
-            None,
-        ),
+        ("", "In default mode Bash needs consent, and the command is empty.", None),
     ] {
         let verdict = policy.bash(text);
         assert_eq!(

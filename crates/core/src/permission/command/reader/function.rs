@@ -1,6 +1,6 @@
 //! Definitions of functions.
 
-use super::{Reader, RESERVED, Step};
+use super::{RESERVED, Reader, Step};
 use crate::permission::command::script::Function;
 
 /// The most functions in one command line.
@@ -24,7 +24,8 @@ impl Reader<'_> {
     /// What follows `name ()`.
     pub(super) fn function_body(&mut self, name: &str) -> Step {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        if name.is_empty() || name.starts_with('-') || !name.bytes().all(is_plain) || RESERVED.contains(&name) {
+        if name.is_empty() || name.starts_with('-') || !name.bytes().all(is_plain) || RESERVED.contains(&name)
+        {
             return Err(self.misread("the name of the function is not understood"));
         }
         if self.script.functions.len() >= MOST {
@@ -34,7 +35,8 @@ impl Reader<'_> {
         let outer = (self.context, self.repeats, self.conditions);
         self.enter("function", true);
         self.line_breaks()?;
-        let begins = self.starts_with("(") || matches!(self.bare_word(), "{" | "if" | "for" | "while" | "until" | "case");
+        let begins = self.starts_with("(")
+            || matches!(self.bare_word(), "{" | "if" | "for" | "while" | "until" | "case");
         if !begins || !self.compound()? {
             return Err(self.misread("the body of the function is not understood"));
         }

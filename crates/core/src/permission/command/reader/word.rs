@@ -74,7 +74,9 @@ impl Reader<'_> {
         self.at += 1;
         match self.peek() {
             None => Err(self.misread("it ends with a backslash")),
-            Some(b'\n') if !self.pending.is_empty() => Err(self.misread("a here-document begins within a word")),
+            Some(b'\n') if !self.pending.is_empty() => {
+                Err(self.misread("a here-document begins within a word"))
+            }
             Some(b'\n') => {
                 self.at += 1;
                 Ok(true)
