@@ -24,6 +24,7 @@ mod runners;
 mod script;
 mod second_reading;
 mod sed;
+mod starts;
 mod targets;
 mod words;
 mod wrapper;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::CommandPart;
 
 #[test]
 fn an_allow_rule_covers_the_command_it_names() {
@@ -210,4 +211,40 @@ fn huge_commands_are_judged_in_linear_time() {
     }
     let long = format!("echo {}", "x ".repeat(500_000));
     assert_eq!(policy.bash(&long).decision, Decision::Allow);
+}
+
+#[test]
+fn an_explanation_shows_every_part() {
+    let allow = ["Bash(git *)", "Bash(f *)"];
+    let policy = policy(PermissionMode::Default, &["Bash(rm *)"], &["Bash(git push *)"], &allow);
+    let report = policy.explain_command(
+        &tool("Bash"),
+        "git log | (id; rm x) && git push > out; for x in a; do git add \"$(A=1 git diff)\"; done",
+        std::path::Path::new("/work/app"),
+    );
+    let shown = |part: &CommandPart| format!("{} {:?} {:?}", part.text, part.within, part.state);
+    let parts: Vec<_> = report.parts.iter().map(shown).collect();
+    let expected = [
+        r#"git log ["pipeline"] Covered { rule: "Bash(git *)" }"#,
+        r#"id ["pipeline", "subshell"] Uncovered { why: "no allow rule covers `id`" }"#,
+        r#"rm x ["pipeline", "subshell"] Denied { rule: "Bash(rm *)" }"#,
+        r#"git push > out [] Asked { rule: "Bash(git push *)" }"#,
+        r#"> out [] Uncovered { why: "no allow rule with a pattern covers `> out`: it writes a file" }"#,
+        r#"git add "$(A=1 git diff)" ["loop"] Covered { rule: "Bash(git *)" }"#,
+        r#"A=1 ["loop", "substitution"] Uncovered { why: "no allow rule with a pattern covers `A=1`: it sets a variable" }"#,
+        r#"git diff ["loop", "substitution"] Covered { rule: "Bash(git *)" }"#,
+    ];
+    assert_eq!(parts, expected);
+    assert_eq!(report.verdict.decision, Decision::Deny);
+}
+
+#[test]
+fn the_rules_that_are_missing_are_all_offered() {
+    let missing =
+        |text: &str| policy(PermissionMode::Default, &[], &[], &["Bash(git *)"]).bash(text).allow_rules;
+    assert_eq!(missing("git log | head -3; ls && head -3"), ["Bash(head -3)", "Bash(ls)"]);
+    for text in ["ls > f", "A=1 ls", "ls $x", "ls; id 'a\nb'", "$x", "git log > f", "sudo ls; ls $x", "ls |"]
+    {
+        assert_eq!(missing(text), Vec::<String>::new(), "{text}");
+    }
 }

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
+use crate::{CommandPart, PartState};
 
 /// Command lines out of everything that means something to a shell.
 fn command_line() -> impl Strategy<Value = String> {
@@ -33,6 +34,34 @@ fn file_path() -> impl Strategy<Value = String> {
         .prop_filter("a path", |path| !path.is_empty())
 }
 
+fn rule_set() -> impl Strategy<Value = RuleSet> {
+    let rules = vec![
+        "Bash(git *)",
+        "Bash(rm *)",
+        "Bash(git status)",
+        "Bash(x *)",
+        "Bash",
+        "Bash(* x)",
+        "Read(x)",
+        "Edit(/**)",
+    ];
+    let list = move || collection::vec(select(rules.clone()), 0..4);
+    let parse = |rules: Vec<&str>| rules.iter().map(|rule| rule.parse().unwrap()).collect();
+    (list(), list(), list()).prop_map(move |(deny, ask, allow)| RuleSet {
+        deny: parse(deny),
+        ask: parse(ask),
+        allow: parse(allow),
+    })
+}
+
+fn rank(decision: Decision) -> u8 {
+    match decision {
+        Decision::Allow => 0,
+        Decision::Ask => 1,
+        Decision::Deny => 2,
+    }
+}
+
 /// The words of the only simple command in a line.
 fn words(text: &str) -> Option<String> {
     super::super::command::only_command(text)
@@ -51,6 +80,30 @@ proptest! {
     fn a_deny_rule_finds_everything_its_allow_twin_covers(text in simple_command_line()) {
         for rule in ["Bash(git *)", "Bash(git * ß)", "Bash(* -n *)", "Bash(git \"*\" k=v)"] {
             prop_assert!(!allows(rule, &text) || denies(rule, &text), "{} {}", rule, text);
+        }
+    }
+
+    #[test]
+    fn another_deny_rule_never_widens(text in command_line(), first in rule_set(), second in rule_set()) {
+        let widest = |rules| PermissionPolicy { rules, ..policy(PermissionMode::AcceptEdits, &[], &[], &[]) };
+        let before = widest(first.clone()).bash(&text).decision;
+        let deny = RuleSet { deny: second.deny.clone(), ask: second.ask.clone(), ..RuleSet::default() };
+        let narrowed = widest(RuleSet::join([first.clone(), deny])).bash(&text).decision;
+        prop_assert!(rank(narrowed) >= rank(before), "{:?} {:?} {}", before, narrowed, text);
+        let joined = widest(RuleSet::join([first, second])).bash(&text).decision;
+        prop_assert!(before != Decision::Deny || joined == Decision::Deny, "{}", text);
+    }
+
+    #[test]
+    fn an_explanation_agrees_with_the_verdict(text in command_line(), rules in rule_set()) {
+        let policy = PermissionPolicy { rules, ..policy(PermissionMode::Default, &[], &[], &[]) };
+        let report = policy.explain_command(&tool("Bash"), &text, std::path::Path::new("/work/app"));
+        prop_assert_eq!(&report.verdict, &policy.bash(&text));
+        let is_covered = |part: &CommandPart| matches!(part.state, PartState::Covered { .. });
+        let all_covered = !report.parts.is_empty() && report.parts.iter().all(is_covered);
+        match report.verdict.decision {
+            Decision::Allow => prop_assert!(report.parts.iter().all(is_covered), "{:?}", report),
+            _ => prop_assert!(!all_covered || report.verdict.rule.is_some(), "{:?}", report),
         }
     }
 
