@@ -283,7 +283,14 @@ mod tests {
         conversation.start_turn().unwrap();
         let mode = PermissionMode::Default;
         let (rules, cwd) = (RuleSet::default(), std::path::PathBuf::from("/p"));
-        let policy = PermissionPolicy { mode, rules, roots: Vec::new(), cwd: cwd.clone(), home: None };
+        let policy = PermissionPolicy {
+            mode,
+            rules,
+            roots: Vec::new(),
+            cwd: cwd.clone(),
+            home: None,
+            protected_dirs: Vec::new(),
+        };
         let policy = Arc::new(Mutex::new(policy));
         let sink: Arc<dyn EventSink> = Arc::new(Prompt(Arc::clone(&conversation)));
         let session_id: SessionId = "s".parse().unwrap();

@@ -38,6 +38,9 @@ pub(in crate::permission) fn cover<'p>(
         let rule = judge(rules, call, command.text, script, &mut folders, part)?;
         first = first.or(rule);
     }
+    if script.parts.is_empty() {
+        return Err("the command is empty".to_owned());
+    }
     let first = first.ok_or_else(|| format!("no allow rule covers `{}`", quote(command.text)))?;
     match command.objection() {
         Some(why) => Err(format!("allow rules cover only what can be understood, and {why}")),
@@ -115,12 +118,7 @@ fn check_alone(script: &Script, words: &str) -> Result<(), String> {
     if script.functions.iter().any(|function| function.name == name) {
         return Err("it may be the program, or the function that is defined here".to_owned());
     }
-    let is_alone =
-        script.parts.iter().filter(|part| matches!(part.kind, PartKind::Simple(_))).nth(1).is_none();
-    if is_alone {
-        return Ok(());
-    }
-    let changes = builtins::changes(name, words.split(WORD_GAP).skip(1));
+    let changes = builtins::changes(name, words.split(WORD_GAP).skip(1)).filter(|_| !script.is_single());
     changes.map_or(Ok(()), |why| Err(format!("{why}, so it is covered only where it stands alone")))
 }
 

@@ -135,7 +135,7 @@ fn subcommand<'a>(
     }
     if let Some((_, harmless)) = RUNNING.iter().find(|(runner, _)| *runner == name) {
         let is_harmless = action.is_none_or(|action| harmless.contains(&action));
-        return (!is_harmless && !(is_named && fixed >= 1)).then_some(name);
+        return (!(is_harmless || is_named && fixed >= 1)).then_some(name);
     }
     if HARMLESS.contains(&name) {
         return None;

@@ -311,11 +311,16 @@ fn sed_script<'a>(name: &str, words: impl Iterator<Item = &'a str>) -> Option<St
     Some(format!("`{name}` may run or write something with `{}`", shown(word)))
 }
 
-/// The option of an interpreter that is followed by program text, looked for up to the script's name.
+/// The word of an interpreter's call that is or brings program text, looked for up to the script's name;
+/// without a script the program is read from the input.
 fn inline_code_option<'a>(words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut may_be_value = false;
     for word in words {
-        if is_inline_code(word) || options::may_be_option(word) {
+        if matches!(word, "--version" | "--help" | "-V" | "-h") {
+            return None;
+        }
+        let is_device = word.starts_with("/dev/") || word.starts_with("/proc/");
+        if is_inline_code(word) || options::may_be_option(word) || is_device {
             return Some(word);
         }
         if word == "-m" || !(word.starts_with('-') || may_be_value) {
@@ -323,7 +328,7 @@ fn inline_code_option<'a>(words: impl Iterator<Item = &'a str>) -> Option<&'a st
         }
         may_be_value = word.starts_with('-') && word.len() == 2;
     }
-    None
+    Some("-")
 }
 
 /// Whether a word is an option that takes program text, alone or in a cluster, or deno's `eval`.

@@ -3,6 +3,9 @@
 use super::{RESERVED, Reader, Step};
 use crate::permission::command::script::Function;
 
+/// The most functions in one command line.
+const MOST: usize = 32;
+
 impl Reader<'_> {
     /// `function name { …; }`
     pub(super) fn function_keyword(&mut self) -> Step {
@@ -24,6 +27,9 @@ impl Reader<'_> {
         if name.is_empty() || name.starts_with('-') || !name.bytes().all(is_plain) || RESERVED.contains(&name)
         {
             return Err(self.misread("the name of the function is not understood"));
+        }
+        if self.script.functions.len() >= MOST {
+            return Err(self.misread("it defines too many functions to be understood"));
         }
         let is_certain = self.conditions == 0 && self.shell == 0 && !self.repeats;
         let outer = (self.context, self.repeats, self.conditions);

@@ -40,7 +40,7 @@ impl Reader<'_> {
                     self.backquoted(false)?;
                     words.push(MANY);
                 }
-                b'{' if self.bare_word() == "{}" && words.len() == from => {
+                b'{' if words.len() == from && self.bare_word() == "{}" => {
                     words.push_str("{}");
                     self.at += 2;
                 }
