@@ -303,7 +303,10 @@ fn an_explanation_counts_what_a_run_would() {
 #[test]
 fn every_part_of_a_command_line_is_listed_with_what_becomes_of_it() {
     let context = with_settings();
-    let run = permissions(&context, &["explain", "--permission-mode", "default", "--trust", "git log | head -3; rm x"]);
+    let run = permissions(
+        &context,
+        &["explain", "--permission-mode", "default", "--trust", "git log | head -3; rm x"],
+    );
     let expected = "\
 Bash in /home/ada/app, mode default
   git log | head -3; rm x

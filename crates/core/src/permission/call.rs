@@ -25,7 +25,7 @@ pub(super) enum Target<'a> {
     /// Nothing that the tool declares: the call as a whole.
     Whole,
     Path(PathTarget<'a>),
-    Command(CommandTarget<'a>),
+    Command(Box<CommandTarget<'a>>),
     Host(&'a str),
     /// An agent of a type, a skill.
     Name(&'a str),
@@ -73,14 +73,14 @@ impl<'a> Target<'a> {
                 let literal = Some(places.literal(requested)).filter(|literal| *literal != text);
                 Self::Path(PathTarget { kind: *kind, resolved, text, settled: is_settled(resolved), literal })
             }
-            Access::Command { command, cwd } => Self::Command(CommandTarget {
+            Access::Command { command, cwd } => Self::Command(Box::new(CommandTarget {
                 text: command,
                 cwd,
                 script: OnceCell::new(),
                 objection: OnceCell::new(),
                 pieces: OnceCell::new(),
                 files: OnceCell::new(),
-            }),
+            })),
             Access::Url { host, .. } => Self::Host(host),
             Access::Name { name } => Self::Name(name),
         }

@@ -38,7 +38,8 @@ impl Rule {
                     _ => false,
                 };
                 let mut files = command.files(&call.places).iter().filter(|file| applies(file.writes));
-                let file = files.find(|file| file.names.iter().any(|name| pattern.concerns(name, &call.places)))?;
+                let file =
+                    files.find(|file| file.names.iter().any(|name| pattern.concerns(name, &call.places)))?;
                 Some(format!("matches `{}`, which the command {}", quote(&file.shown), file.verb()))
             }
             (Pattern::Domain(pattern), Target::Host(host)) if pattern.matches(host) => {

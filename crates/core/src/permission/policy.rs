@@ -162,9 +162,10 @@ impl PermissionPolicy {
             }
         }
         match (worst, covering) {
-            (Some((decision, reason)), _) => {
-                Verdict { allow_rules: narrowest(&self.rules.allow, call, &open), ..Verdict::new(decision, reason, None) }
-            }
+            (Some((decision, reason)), _) => Verdict {
+                allow_rules: narrowest(&self.rules.allow, call, &open),
+                ..Verdict::new(decision, reason, None)
+            },
             (None, Some(rule)) => {
                 let what =
                     call.targets.first().map(|target| target.describe(&call.spec.name)).unwrap_or_default();

@@ -6,10 +6,11 @@ use super::Rule;
 ///
 /// The lists are read with opposite care:
 ///
-/// - An **allow** rule covers what it names and nothing else. Paths count as resolved. A command
-///   counts only when it is one simple command, whose words can be told without running a shell:
-///   no separators, redirections, substitutions, groups, assignments or comments. A rule with `*`
-///   does not cover programs that run other programs, such as `env` or `sh -c`; an exact one does.
+/// - An **allow** rule covers what it names and nothing else. Paths count as resolved. A command line
+///   counts only when all of it is understood and every simple command in it is covered, by this rule
+///   or another: assignments, redirections that write, and programs that the shell chooses are not. A
+///   rule with `*` does not cover what runs or writes something else, such as `env`, `sh -c` or
+///   `tar --checkpoint-action`; an exact one does.
 /// - A **deny** or **ask** rule concerns everything that may be meant. Paths count as requested and
 ///   as resolved, with what lies below them, and names at any depth in the whole file system;
 ///   `Read(…)` concerns changes and searches too. A command counts in every part that may be a

@@ -6,8 +6,30 @@ use super::wrapper::shown;
 
 /// Commands that change how later ones are found, read or run.
 const CHANGERS: [&str; 25] = [
-    "alias", "builtin", "declare", "dirs", "enable", "eval", "exec", "export", "getopts", "hash", "history", "let",
-    "local", "mapfile", "popd", "pushd", "readarray", "readonly", "set", "shopt", "trap", "typeset", "ulimit", "unalias",
+    "alias",
+    "builtin",
+    "declare",
+    "dirs",
+    "enable",
+    "eval",
+    "exec",
+    "export",
+    "getopts",
+    "hash",
+    "history",
+    "let",
+    "local",
+    "mapfile",
+    "popd",
+    "pushd",
+    "readarray",
+    "readonly",
+    "set",
+    "shopt",
+    "trap",
+    "typeset",
+    "ulimit",
+    "unalias",
     "unset",
 ];
 
@@ -35,7 +57,15 @@ mod tests {
             let mut words = command.split(' ');
             changes(words.next().unwrap(), words).is_some()
         };
-        for command in ["export PATH=x", "read PATH", "read -r IFS", "printf -v x y", "hash -p /x ls", "alias a=b", "command cd x"] {
+        for command in [
+            "export PATH=x",
+            "read PATH",
+            "read -r IFS",
+            "printf -v x y",
+            "hash -p /x ls",
+            "alias a=b",
+            "command cd x",
+        ] {
             assert!(found(command), "{command}");
         }
         for command in ["read -r line", "read a b", "printf %s x", "wait", "echo x", "umask"] {

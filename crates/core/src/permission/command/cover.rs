@@ -1,10 +1,10 @@
 //! Whether allow rules cover a command line: all of it, or it is not covered.
 
+use super::builtins;
 use super::folders::Folders;
 use super::pattern::Coverage;
 use super::script::{Part, PartKind, Script, program};
 use super::words::{WORD_GAP, to_pattern};
-use super::builtins;
 use crate::permission::Rule;
 use crate::permission::call::{Call, CommandTarget, quote};
 use crate::permission::rule::Pattern;
@@ -25,7 +25,11 @@ pub(in crate::permission) fn cover<'p>(
     }
     if !command.is_at_home(&call.places) {
         let (there, here) = (command.cwd.to_string_lossy(), call.places.cwd().to_string_lossy());
-        return Err(format!("it would run in `{}`, and rules cover commands only in `{}`", quote(&there), quote(&here)));
+        return Err(format!(
+            "it would run in `{}`, and rules cover commands only in `{}`",
+            quote(&there),
+            quote(&here)
+        ));
     }
     let script = command.script().map_err(|misread| misread.to_string())?;
     let mut folders = Folders::new(script, &call.places, command.cwd);
@@ -33,6 +37,9 @@ pub(in crate::permission) fn cover<'p>(
     for part in &script.parts {
         let rule = judge(rules, call, command.text, script, &mut folders, part)?;
         first = first.or(rule);
+    }
+    if script.parts.is_empty() {
+        return Err("the command is empty".to_owned());
     }
     let first = first.ok_or_else(|| format!("no allow rule covers `{}`", quote(command.text)))?;
     match command.objection() {
@@ -69,7 +76,12 @@ pub(super) fn judge<'p>(
 }
 
 /// The rule that covers a simple command by its words.
-fn covering<'p>(rules: &'p [Rule], tool: &str, words: &str, shown: &dyn Fn() -> String) -> Result<&'p Rule, String> {
+fn covering<'p>(
+    rules: &'p [Rule],
+    tool: &str,
+    words: &str,
+    shown: &dyn Fn() -> String,
+) -> Result<&'p Rule, String> {
     let mut withheld = None;
     for rule in rules {
         let Some(Pattern::Command(pattern)) = &rule.pattern else { continue };
@@ -106,22 +118,22 @@ fn check_alone(script: &Script, words: &str) -> Result<(), String> {
     if script.functions.iter().any(|function| function.name == name) {
         return Err("it may be the program, or the function that is defined here".to_owned());
     }
-    let is_alone = script.parts.iter().filter(|part| matches!(part.kind, PartKind::Simple(_))).nth(1).is_none();
-    if is_alone {
-        return Ok(());
-    }
-    let changes = builtins::changes(name, words.split(WORD_GAP).skip(1));
+    let changes = builtins::changes(name, words.split(WORD_GAP).skip(1)).filter(|_| !script.is_single());
     changes.map_or(Ok(()), |why| Err(format!("{why}, so it is covered only where it stands alone")))
 }
 
 /// The narrowest rules that would, all together, cover the command where `rules` do not; none when
 /// nothing but `Bash` alone can.
-pub(in crate::permission) fn missing(rules: &[Rule], call: &Call<'_>, command: &CommandTarget<'_>) -> Vec<String> {
+pub(in crate::permission) fn missing(
+    rules: &[Rule],
+    call: &Call<'_>,
+    command: &CommandTarget<'_>,
+) -> Vec<String> {
     let Ok(script) = command.script() else { return Vec::new() };
     let mut texts: Vec<String> = Vec::new();
     for (part, words) in script.commands() {
-        let is_covered = is_resolved(script, part, words)
-            || covering(rules, &call.spec.name, words, &String::new).is_ok();
+        let is_covered =
+            is_resolved(script, part, words) || covering(rules, &call.spec.name, words, &String::new).is_ok();
         if is_covered {
             continue;
         }

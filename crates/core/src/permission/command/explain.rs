@@ -15,11 +15,15 @@ pub(in crate::permission) fn explain(
     call: &Call<'_>,
     command: &CommandTarget<'_>,
 ) -> Vec<CommandPart> {
-    let script = match command.script() {
-        Ok(script) => script,
-        Err(misread) => return vec![not_understood(command.text, misread)],
-    };
     let whole = rules.allow.iter().find(|rule| rule.pattern.is_none() && rule.tool.matches(&call.spec.name));
+    let script = match (command.script(), whole) {
+        (Ok(script), _) => script,
+        (Err(misread), None) => return vec![not_understood(command.text, misread)],
+        (Err(_), Some(rule)) => {
+            let state = PartState::Covered { rule: rule.to_string() };
+            return vec![CommandPart { text: command.text.to_owned(), within: Vec::new(), state }];
+        }
+    };
     let mut folders = Folders::new(script, &call.places, command.cwd);
     let mut parts = Vec::new();
     for part in &script.parts {
@@ -41,8 +45,10 @@ pub(in crate::permission) fn explain(
                 (None, Err(why)) => PartState::Uncovered { why },
             },
         };
-        parts.push(CommandPart { text, within: script.within(part), state });
+        parts.push((part.range.start, CommandPart { text, within: script.within(part), state }));
     }
+    parts.sort_by_key(|(at, _)| *at);
+    let mut parts: Vec<_> = parts.into_iter().map(|(_, part)| part).collect();
     if let (Some(why), None) = (command.objection(), whole) {
         let state = PartState::Uncovered { why: why.to_owned() };
         parts.push(CommandPart { text: command.text.to_owned(), within: Vec::new(), state });

@@ -13,10 +13,64 @@ const MOST: usize = 16;
 
 /// Programs whose arguments are files.
 const FILE_UTILITIES: [&str; 58] = [
-    "[", "awk", "b2sum", "base64", "basename", "bat", "cat", "chgrp", "chmod", "chown", "cksum", "cmp", "column", "comm",
-    "cp", "csplit", "cut", "dd", "diff", "du", "egrep", "fgrep", "file", "find", "fmt", "fold", "grep", "gunzip", "gzip",
-    "head", "install", "join", "less", "ln", "ls", "md5sum", "mkdir", "mkfifo", "more", "mv", "nl", "od", "paste", "rg",
-    "rm", "rmdir", "sed", "sha256sum", "shred", "sort", "stat", "tac", "tail", "tee", "test", "touch", "truncate", "wc",
+    "[",
+    "awk",
+    "b2sum",
+    "base64",
+    "basename",
+    "bat",
+    "cat",
+    "chgrp",
+    "chmod",
+    "chown",
+    "cksum",
+    "cmp",
+    "column",
+    "comm",
+    "cp",
+    "csplit",
+    "cut",
+    "dd",
+    "diff",
+    "du",
+    "egrep",
+    "fgrep",
+    "file",
+    "find",
+    "fmt",
+    "fold",
+    "grep",
+    "gunzip",
+    "gzip",
+    "head",
+    "install",
+    "join",
+    "less",
+    "ln",
+    "ls",
+    "md5sum",
+    "mkdir",
+    "mkfifo",
+    "more",
+    "mv",
+    "nl",
+    "od",
+    "paste",
+    "rg",
+    "rm",
+    "rmdir",
+    "sed",
+    "sha256sum",
+    "shred",
+    "sort",
+    "stat",
+    "tac",
+    "tail",
+    "tee",
+    "test",
+    "touch",
+    "truncate",
+    "wc",
 ];
 
 /// Where the commands of one shell run.
@@ -112,7 +166,9 @@ impl<'a> Folders<'a> {
         }
         // It may fail, and what follows then runs where it stands.
         for from in folders.clone() {
-            let Ok(folder) = from.join(target).canonicalize() else { return lost("leads to a folder that is not known") };
+            let Ok(folder) = from.join(target).canonicalize() else {
+                return lost("leads to a folder that is not known");
+            };
             if !self.places.contain(&text_of(&folder)) {
                 return lost("leads out of the workspace");
             }
@@ -133,7 +189,8 @@ impl<'a> Folders<'a> {
         if name.starts_with("/dev/") || (!name.starts_with('/') && !matches!(place, Place::Home)) {
             return Err("it cannot be told which file it reads".to_owned());
         }
-        let file = self.cwd.join(name).canonicalize().map_err(|_| "it reads a file that is not there".to_owned())?;
+        let file =
+            self.cwd.join(name).canonicalize().map_err(|_| "it reads a file that is not there".to_owned())?;
         if self.places.contain(&text_of(&file)) {
             return Ok(());
         }
@@ -151,13 +208,17 @@ fn check_words(place: &Place, words: &str) -> Result<(), String> {
     let name = program(words);
     let takes_files = FILE_UTILITIES.binary_search(&base_name(name)).is_ok();
     for (index, word) in words.split(WORD_GAP).enumerate() {
-        let is_path = (word.contains('/') && !word.starts_with('/')) || matches!(word, "." | "..") || has_marks(word);
+        let is_path =
+            (word.contains('/') && !word.starts_with('/')) || matches!(word, "." | "..") || has_marks(word);
         let is_operand = index > 0 && takes_files && !word.starts_with('-') && !word.starts_with('/');
         let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-        let names_file = || index > 0 && folders.iter().any(|folder| folder.join(word).symlink_metadata().is_ok());
+        let names_file =
+            || index > 0 && folders.iter().any(|folder| folder.join(word).symlink_metadata().is_ok());
         let is_cd = name == "cd" && index > 0;
         if !is_cd
-            && (is_path || (is_operand && !is_number) || (!word.is_empty() && !word.starts_with('/') && names_file()))
+            && (is_path
+                || (is_operand && !is_number)
+                || (!word.is_empty() && !word.starts_with('/') && names_file()))
         {
             return Err(format!("`cd` before it changes what `{}` means", shown(word)));
         }

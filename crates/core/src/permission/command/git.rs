@@ -9,15 +9,46 @@ const REDIRECTING: [&str; 8] =
 
 /// Options of any subcommand that run a program or write a file.
 const ANYWHERE: &[&str] = &[
-    "--exec", "--upload-pack", "--receive-pack", "--extcmd", "--open-files-in-pager", "--ext-diff", "--textconv",
-    "--output", "--template", "--config", "--upload-archive", "--tree-filter", "=ext::", "=--to-cmd", "=--cc-cmd",
-    "=--smtp-server", "=--sendmail-cmd", "=--header-cmd", "=--remote-cmd", "--separate-git-dir",
+    "--exec",
+    "--upload-pack",
+    "--receive-pack",
+    "--extcmd",
+    "--open-files-in-pager",
+    "--ext-diff",
+    "--textconv",
+    "--output",
+    "--template",
+    "--config",
+    "--upload-archive",
+    "--tree-filter",
+    "=ext::",
+    "=--to-cmd",
+    "=--cc-cmd",
+    "=--smtp-server",
+    "=--sendmail-cmd",
+    "=--header-cmd",
+    "=--remote-cmd",
+    "--separate-git-dir",
 ];
 
 /// Subcommands of which no option runs a program or writes outside the repository's files.
 const HARMLESS: [&str; 16] = [
-    "add", "branch", "checkout", "commit", "describe", "ls-files", "merge-base", "mv", "reset", "restore", "rev-parse",
-    "rm", "stash", "status", "switch", "worktree",
+    "add",
+    "branch",
+    "checkout",
+    "commit",
+    "describe",
+    "ls-files",
+    "merge-base",
+    "mv",
+    "reset",
+    "restore",
+    "rev-parse",
+    "rm",
+    "stash",
+    "status",
+    "switch",
+    "worktree",
 ];
 
 /// Subcommands, and what is risky among their arguments.
@@ -97,12 +128,14 @@ fn subcommand<'a>(
     let action = words.clone().next();
     if name == "config" {
         // Reading settings is harmless, and nothing else may follow.
-        let reads = |word: &str| matches!(word, "get" | "list" | "-l") || word.starts_with("--get") || word == "--list";
+        let reads = |word: &str| {
+            matches!(word, "get" | "list" | "-l") || word.starts_with("--get") || word == "--list"
+        };
         return (fixed < 1 && !action.is_none_or(reads)).then_some(name);
     }
     if let Some((_, harmless)) = RUNNING.iter().find(|(runner, _)| *runner == name) {
         let is_harmless = action.is_none_or(|action| harmless.contains(&action));
-        return (!is_harmless && !(is_named && fixed >= 1)).then_some(name);
+        return (!(is_harmless || is_named && fixed >= 1)).then_some(name);
     }
     if HARMLESS.contains(&name) {
         return None;

@@ -24,6 +24,7 @@ mod runners;
 mod script;
 mod second_reading;
 mod sed;
+mod starts;
 mod targets;
 mod words;
 mod wrapper;
@@ -44,4 +45,13 @@ pub(super) fn read(source: &str) -> Result<Script, Misread> {
 /// Why another reading of the grammar does not agree about what the commands of `script` are.
 pub(super) fn objection(source: &str, script: &Script) -> Option<&'static str> {
     if script.is_deep { second_reading::objection(source, script) } else { None }
+}
+
+/// The words of the only part of a command line.
+#[cfg(test)]
+pub(super) fn only_command(source: &str) -> Option<String> {
+    let script = read(source).ok()?;
+    let mut commands = script.commands();
+    let (_, words) = commands.next()?;
+    (script.parts.len() == 1 && commands.next().is_none()).then(|| words.to_owned())
 }

@@ -7,13 +7,35 @@ use super::wrapper::shown;
 /// in clusters too), `=text` (a word that begins so), and `NAME=` (any word with `=`).
 type Risks = (&'static str, &'static [&'static str]);
 
-const VI: &[&str] = &["-c", "--cmd", "-S", "-s", "-u", "-U", "-i", "-w", "-W", "--listen", "--startuptime", "=+"];
+const VI: &[&str] =
+    &["-c", "--cmd", "-S", "-s", "-u", "-U", "-i", "-w", "-W", "--listen", "--startuptime", "=+"];
 const TAR: &[&str] = &[
-    "--checkpoint-action", "--to-command", "--use-compress-program", "-I", "--info-script", "--new-volume-script", "-F",
-    "--rsh-command", "--rmt-command", "--absolute-names", "-P", "--index-file",
+    "--checkpoint-action",
+    "--to-command",
+    "--use-compress-program",
+    "-I",
+    "--info-script",
+    "--new-volume-script",
+    "-F",
+    "--rsh-command",
+    "--rmt-command",
+    "--absolute-names",
+    "-P",
+    "--index-file",
 ];
-const COMPILER: &[&str] = &["=-wrapper", "=-B", "=-specs", "=--specs", "=-fplugin", "=-Xclang", "=-ld-path", "=@"];
-const PACKAGES: &[&str] = &["--script-shell", "--shell", "--prefix", "-C", "--dir", "--cwd", "--node-options", "--userconfig", "--globalconfig"];
+const COMPILER: &[&str] =
+    &["=-wrapper", "=-B", "=-specs", "=--specs", "=-fplugin", "=-Xclang", "=-ld-path", "=@"];
+const PACKAGES: &[&str] = &[
+    "--script-shell",
+    "--shell",
+    "--prefix",
+    "-C",
+    "--dir",
+    "--cwd",
+    "--node-options",
+    "--userconfig",
+    "--globalconfig",
+];
 
 /// Sorted by name.
 const TABLE: &[Risks] = &[
@@ -26,38 +48,148 @@ const TABLE: &[Risks] = &[
     ("clang++", COMPILER),
     ("cmake", &["-P", "-E", "-C", "--toolchain"]),
     ("cpio", &["--rsh-command", "-O", "-F", "-I"]),
-    ("curl", &[
-        "-o", "-O", "--output", "--remote-name", "--remote-name-all", "--output-dir", "-K", "--config", "-c",
-        "--cookie-jar", "-D", "--dump-header", "--trace", "--trace-ascii", "--stderr", "--libcurl", "--hsts", "--alt-svc",
-        "--etag-save", "-J", "--engine", "--netrc-file",
-    ]),
+    (
+        "curl",
+        &[
+            "-o",
+            "-O",
+            "--output",
+            "--remote-name",
+            "--remote-name-all",
+            "--output-dir",
+            "-K",
+            "--config",
+            "-c",
+            "--cookie-jar",
+            "-D",
+            "--dump-header",
+            "--trace",
+            "--trace-ascii",
+            "--stderr",
+            "--libcurl",
+            "--hsts",
+            "--alt-svc",
+            "--etag-save",
+            "-J",
+            "--engine",
+            "--netrc-file",
+        ],
+    ),
     ("date", &["-s", "--set"]),
     ("dd", &["=of="]),
-    ("emacs", &["--eval", "--execute", "--load", "-l", "--script", "--funcall", "-f", "--batch", "-Q", "--insert"]),
+    (
+        "emacs",
+        &["--eval", "--execute", "--load", "-l", "--script", "--funcall", "-f", "--batch", "-Q", "--insert"],
+    ),
     ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
     ("fdfind", &["-x", "-X", "--exec", "--exec-batch"]),
     ("g++", COMPILER),
     ("gcc", COMPILER),
-    ("gmake", &["--eval", "-E", "-f", "--file", "--makefile", "-C", "--directory", "-I", "--include-dir", "NAME="]),
-    ("go", &["=-exec", "=--exec", "=-toolexec", "=--toolexec", "=-overlay", "=--overlay", "=-vettool", "=--vettool", "-C", "=-o", "=-modfile", "=-ldflags", "=-gcflags"]),
+    (
+        "gmake",
+        &["--eval", "-E", "-f", "--file", "--makefile", "-C", "--directory", "-I", "--include-dir", "NAME="],
+    ),
+    (
+        "go",
+        &[
+            "=-exec",
+            "=--exec",
+            "=-toolexec",
+            "=--toolexec",
+            "=-overlay",
+            "=--overlay",
+            "=-vettool",
+            "=--vettool",
+            "-C",
+            "=-o",
+            "=-modfile",
+            "=-ldflags",
+            "=-gcflags",
+        ],
+    ),
     ("gsort", &["--compress-program", "--output", "-o", "-T", "--temporary-directory"]),
     ("gtar", TAR),
     ("gvim", VI),
-    ("just", &["--shell", "--shell-arg", "-f", "--justfile", "-d", "--working-directory", "--set", "-c", "--command", "--chooser", "NAME="]),
-    ("less", &["=+", "-o", "-O", "--log-file", "--LOG-FILE", "-k", "--lesskey-file", "--lesskey-src", "--lesskey-content", "-T", "--tag-file"]),
-    ("make", &["--eval", "-E", "-f", "--file", "--makefile", "-C", "--directory", "-I", "--include-dir", "NAME="]),
-    ("man", &["-P", "--pager", "-H", "--html", "-C", "--config-file", "-M", "--manpath", "-X", "-T", "--preprocessor", "-p", "-l"]),
+    (
+        "just",
+        &[
+            "--shell",
+            "--shell-arg",
+            "-f",
+            "--justfile",
+            "-d",
+            "--working-directory",
+            "--set",
+            "-c",
+            "--command",
+            "--chooser",
+            "NAME=",
+        ],
+    ),
+    (
+        "less",
+        &[
+            "=+",
+            "-o",
+            "-O",
+            "--log-file",
+            "--LOG-FILE",
+            "-k",
+            "--lesskey-file",
+            "--lesskey-src",
+            "--lesskey-content",
+            "-T",
+            "--tag-file",
+        ],
+    ),
+    (
+        "make",
+        &["--eval", "-E", "-f", "--file", "--makefile", "-C", "--directory", "-I", "--include-dir", "NAME="],
+    ),
+    (
+        "man",
+        &[
+            "-P",
+            "--pager",
+            "-H",
+            "--html",
+            "-C",
+            "--config-file",
+            "-M",
+            "--manpath",
+            "-X",
+            "-T",
+            "--preprocessor",
+            "-p",
+            "-l",
+        ],
+    ),
     ("more", &["=+"]),
     ("ninja", &["-f", "-C"]),
     ("npm", PACKAGES),
     ("nvim", VI),
-    ("patch", &["-e", "--ed", "-o", "--output", "-d", "--directory", "-r", "--reject-file", "-B", "--prefix"]),
+    (
+        "patch",
+        &["-e", "--ed", "-o", "--output", "-d", "--directory", "-r", "--reject-file", "-B", "--prefix"],
+    ),
     ("pip", &["--python", "--target", "-t", "--prefix", "--root", "--log"]),
     ("pip3", &["--python", "--target", "-t", "--prefix", "--root", "--log"]),
     ("pnpm", PACKAGES),
     ("pytest", &["-p", "-c", "-o", "--override-ini", "--rootdir", "--confcutdir", "--config-file"]),
     ("rg", &["--pre", "--hostname-bin"]),
-    ("rsync", &["-e", "--rsh", "--rsync-path", "-M", "--remote-option", "--log-file", "--write-batch", "--only-write-batch"]),
+    (
+        "rsync",
+        &[
+            "-e",
+            "--rsh",
+            "--rsync-path",
+            "-M",
+            "--remote-option",
+            "--log-file",
+            "--write-batch",
+            "--only-write-batch",
+        ],
+    ),
     ("rustc", &["-C", "--codegen", "-Z", "-o", "--out-dir", "--emit"]),
     ("rvim", VI),
     ("scp", &["-S", "-o", "-F", "-D", "-J"]),
@@ -74,7 +206,27 @@ const TABLE: &[Risks] = &[
     ("view", VI),
     ("vim", VI),
     ("vimdiff", VI),
-    ("wget", &["--use-askpass", "-e", "--execute", "--config", "-O", "--output-document", "-o", "-a", "--output-file", "--append-output", "-P", "--directory-prefix", "--post-file", "--save-cookies", "--hsts-file", "--warc-file"]),
+    (
+        "wget",
+        &[
+            "--use-askpass",
+            "-e",
+            "--execute",
+            "--config",
+            "-O",
+            "--output-document",
+            "-o",
+            "-a",
+            "--output-file",
+            "--append-output",
+            "-P",
+            "--directory-prefix",
+            "--post-file",
+            "--save-cookies",
+            "--hsts-file",
+            "--warc-file",
+        ],
+    ),
     ("xxd", &["-r"]),
     ("yarn", PACKAGES),
     ("yq", &["-i", "--inplace", "-s", "--split-exp"]),
@@ -164,19 +316,47 @@ mod tests {
             risky(name, words, fixed).is_some()
         };
         for command in [
-            "tar xf a --checkpoint-action=exec=id", "tar --to-comm x", "tar -xIf x", "tar xIf id a", "sort --compress-prog id",
-            "sort -uo x", "rg --pre=id x", "rsync -avze x", "curl -sSLo x", "make SHELL=x", "make --eval x", "vim +q",
-            "zip -TT id", "man -Pid x", "wget -O x", "dd if=a of=b", "sort \u{FDD5}", "sort -\u{FDD4}", "make -- CC=x",
+            "tar xf a --checkpoint-action=exec=id",
+            "tar --to-comm x",
+            "tar -xIf x",
+            "tar xIf id a",
+            "sort --compress-prog id",
+            "sort -uo x",
+            "rg --pre=id x",
+            "rsync -avze x",
+            "curl -sSLo x",
+            "make SHELL=x",
+            "make --eval x",
+            "vim +q",
+            "zip -TT id",
+            "man -Pid x",
+            "wget -O x",
+            "dd if=a of=b",
+            "sort \u{FDD5}",
+            "sort -\u{FDD4}",
+            "make -- CC=x",
         ] {
             assert!(found(command, 0), "{command}");
         }
         for command in [
-            "tar xzf a", "tar -czf a b", "sort -rn x", "rg -n x", "rsync -av a b", "curl -sSL https://x.y", "make test",
-            "sort -- \u{FDD5}", "sort a\u{FDD5}", "ls -o", "sort -- -o", "curl --fail x",
+            "tar xzf a",
+            "tar -czf a b",
+            "sort -rn x",
+            "rg -n x",
+            "rsync -av a b",
+            "curl -sSL https://x.y",
+            "make test",
+            "sort -- \u{FDD5}",
+            "sort a\u{FDD5}",
+            "ls -o",
+            "sort -- -o",
+            "curl --fail x",
         ] {
             assert!(!found(command, 0), "{command}");
         }
-        assert!(!found("make -C docs html", 2) && found("make -C docs html", 1) && found("make -C a -f b", 2));
+        assert!(
+            !found("make -C docs html", 2) && found("make -C docs html", 1) && found("make -C a -f b", 2)
+        );
         assert!(!found("curl --output=x y", 1) && found("curl --output=x -o y", 1));
     }
 }

@@ -1,6 +1,5 @@
 //! Subcommands that run other programs: `npm exec`, `docker run`, `uv run`.
 
-use super::options::may_be_option;
 use super::words::has_marks;
 use super::wrapper::shown;
 
@@ -8,7 +7,8 @@ use super::wrapper::shown;
 /// as well.
 type Runner = (&'static str, &'static [&'static str], bool);
 
-const CONTAINERS: &[&str] = &["run", "exec", "create", "build", "cp", "import", "load", "plugin", "compose", "buildx", "context"];
+const CONTAINERS: &[&str] =
+    &["run", "exec", "create", "build", "cp", "import", "load", "plugin", "compose", "buildx", "context"];
 const RUN: &[&str] = &["run"];
 const EXEC: &[&str] = &["exec", "x"];
 
@@ -43,26 +43,24 @@ const TABLE: &[Runner] = &[
 
 /// Why a rule with wildcards does not cover the program `name` with these arguments, of which it
 /// gives the first `fixed` literally.
-pub(super) fn run<'a>(name: &str, words: impl Iterator<Item = &'a str> + Clone, fixed: usize) -> Option<String> {
+pub(super) fn run<'a>(name: &str, words: impl Iterator<Item = &'a str>, fixed: usize) -> Option<String> {
     let at = TABLE.binary_search_by_key(&name, |(program, ..)| program).ok()?;
     let (_, subcommands, names_inner) = TABLE.get(at)?;
+    let words: Vec<&str> = words.collect();
     // Options with values may stand before the subcommand.
-    for (index, word) in words.clone().enumerate() {
-        let runs = subcommands.contains(&word) || has_marks(word) || may_be_option(word);
-        if word.starts_with('-') && !has_marks(word) {
-            continue;
-        }
-        if !runs && index > 0 && !words.clone().take(index).any(|before| before.starts_with('-')) {
-            return None;
-        }
-        if runs {
-            let inner = words.clone().nth(index + 1).is_some_and(|inner| !inner.starts_with('-'));
-            let is_named = fixed > index && (!names_inner || (inner && fixed > index + 1));
+    let mut behind_option = false;
+    for (index, word) in words.iter().enumerate() {
+        if subcommands.contains(word) || has_marks(word) {
+            let names_program =
+                words.get(index + 1).is_some_and(|inner| !inner.starts_with('-')) && fixed > index + 1;
+            let is_named = fixed > index && (!names_inner || names_program);
             return (!is_named).then(|| format!("`{name} {}` may run anything", shown(word)));
         }
-        if index == 0 {
+        let is_option = word.starts_with('-');
+        if !is_option && !behind_option {
             return None;
         }
+        behind_option = is_option;
     }
     None
 }

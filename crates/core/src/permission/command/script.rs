@@ -83,6 +83,11 @@ impl Script {
         self.words.get(range.clone()).unwrap_or_default()
     }
 
+    /// Whether there is at most one simple command.
+    pub(super) fn is_single(&self) -> bool {
+        self.parts.len() < 2 || self.commands().nth(1).is_none()
+    }
+
     /// The words of every simple command.
     pub(super) fn commands(&self) -> impl Iterator<Item = (&Part, &str)> {
         self.parts.iter().filter_map(|part| match &part.kind {

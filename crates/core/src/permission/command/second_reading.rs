@@ -74,9 +74,13 @@ fn parser() -> Option<Parser> {
 /// Where the name of the command stands that `node` is.
 fn begin_of_command(source: &str, node: Node<'_>) -> Option<usize> {
     match node.kind() {
-        "command_name" if source.get(node.byte_range()) == Some("coproc") => Some(node.next_sibling()?.start_byte()),
+        "command_name" if source.get(node.byte_range()) == Some("coproc") => {
+            Some(node.next_sibling()?.start_byte())
+        }
         "command_name" | "declaration_command" | "unset_command" => Some(node.start_byte()),
-        "test_command" => source.get(node.start_byte()..).filter(|text| !text.starts_with("[[")).map(|_| node.start_byte()),
+        "test_command" => {
+            source.get(node.start_byte()..).filter(|text| !text.starts_with("[[")).map(|_| node.start_byte())
+        }
         _ => None,
     }
 }

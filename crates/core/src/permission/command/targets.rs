@@ -37,7 +37,8 @@ pub(in crate::permission) fn file_targets(pieces: &Pieces, places: &Places, cwd:
         .map(|Redirected { writes, name }| {
             let mut names = Vec::new();
             for folder in &folders {
-                let literal = if name.starts_with('~') { places.literal(name) } else { text_of(&folder.join(name)) };
+                let literal =
+                    if name.starts_with('~') { places.literal(name) } else { text_of(&folder.join(name)) };
                 let resolved = resolve(Path::new(&literal)).map(|path| text_of(&path)).unwrap_or_default();
                 for found in [literal, resolved] {
                     if !found.is_empty() && !names.contains(&found) {

@@ -207,17 +207,13 @@ impl Lexer<'_> {
             '<' | '>' => self.obstacle(),
             '(' | ')' => self.obstacle(),
             '{' | '}' => self.obstacle(),
-            '$' | '`' => {
-                self.obstacle()
-            }
+            '$' | '`' => self.obstacle(),
             '#' if !self.in_word => self.obstacle(),
             '=' if in_name => self.obstacle(),
             '!' if self.words == 0 => self.obstacle(),
             '*' if in_name && self.dialect == Dialect::Pattern => Ok(()),
             '[' if self.words == 0 && (self.rest.is_empty() || self.rest.starts_with([' ', '\t'])) => Ok(()),
-            '*' | '?' | '[' | '~' if in_name => {
-                self.obstacle()
-            }
+            '*' | '?' | '[' | '~' if in_name => self.obstacle(),
             _ => Ok(()),
         }
     }

@@ -131,19 +131,61 @@ const WRAPPERS: &[(&str, u8)] = &[
 ];
 
 /// Shells, which run the script named by their first argument.
-const SHELLS: &[&str] = &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "rbash", "sh", "tcsh", "yash", "zsh"];
+const SHELLS: &[&str] =
+    &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "rbash", "sh", "tcsh", "yash", "zsh"];
 
 /// Interpreters whose first argument is a program, or names one that a later argument can replace.
 const PROGRAM_TAKERS: &[&str] = &[
-    "awk", "dc", "ed", "ex", "gawk", "igawk", "m4", "mawk", "mysql", "nawk", "nc", "ncat", "netcat", "original-awk",
-    "pgawk", "psql", "red", "socat", "sqlite3", "tclsh", "wish",
+    "awk",
+    "dc",
+    "ed",
+    "ex",
+    "gawk",
+    "igawk",
+    "m4",
+    "mawk",
+    "mysql",
+    "nawk",
+    "nc",
+    "ncat",
+    "netcat",
+    "original-awk",
+    "pgawk",
+    "psql",
+    "red",
+    "socat",
+    "sqlite3",
+    "tclsh",
+    "wish",
 ];
 
 /// Interpreters that run a program given in an argument.
-const INTERPRETERS: &[&str] =
-    &[
-    "bun", "deno", "elixir", "ghc", "ghci", "groovy", "guile", "irb", "julia", "lua", "luajit", "node", "nodejs",
-    "osascript", "perl", "php", "pypy", "python", "R", "racket", "Rscript", "ruby", "scala", "ts-node", "tsx",
+const INTERPRETERS: &[&str] = &[
+    "bun",
+    "deno",
+    "elixir",
+    "ghc",
+    "ghci",
+    "groovy",
+    "guile",
+    "irb",
+    "julia",
+    "lua",
+    "luajit",
+    "node",
+    "nodejs",
+    "osascript",
+    "perl",
+    "php",
+    "pypy",
+    "python",
+    "R",
+    "racket",
+    "Rscript",
+    "ruby",
+    "scala",
+    "ts-node",
+    "tsx",
 ];
 
 /// Commands of the shell that read a variable's name from an argument, and expand what they find in
@@ -183,7 +225,8 @@ pub(super) fn positionals(program: &str) -> Option<u8> {
 /// Whether `program` may run a command line that is given as text.
 pub(super) fn runs_text(program: &str) -> bool {
     let name = base_name(program);
-    SHELLS.contains(&name) || matches!(name, "eval" | "trap" | "ssh" | "su" | "watch" | "parallel" | "xargs" | "env")
+    SHELLS.contains(&name)
+        || matches!(name, "eval" | "trap" | "ssh" | "su" | "watch" | "parallel" | "xargs" | "env")
 }
 
 /// Whether a command begins behind the word `word`.
@@ -254,7 +297,8 @@ fn find<'a>(name: &str, mut words: impl Iterator<Item = &'a str>) -> Option<Stri
     if name != "find" {
         return None;
     }
-    let acts = |word: &str| is_find_exec(word) || matches!(word, "-delete" | "-fls") || word.starts_with("-fprint");
+    let acts =
+        |word: &str| is_find_exec(word) || matches!(word, "-delete" | "-fls") || word.starts_with("-fprint");
     let word = words.find(|word| acts(word) || options::may_be_option(word))?;
     Some(format!("`find {}` may change or run something", shown(word)))
 }
@@ -267,11 +311,16 @@ fn sed_script<'a>(name: &str, words: impl Iterator<Item = &'a str>) -> Option<St
     Some(format!("`{name}` may run or write something with `{}`", shown(word)))
 }
 
-/// The option of an interpreter that is followed by program text, looked for up to the script's name.
+/// The word of an interpreter's call that is or brings program text, looked for up to the script's name;
+/// without a script the program is read from the input.
 fn inline_code_option<'a>(words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut may_be_value = false;
     for word in words {
-        if is_inline_code(word) || options::may_be_option(word) {
+        if matches!(word, "--version" | "--help" | "-V" | "-h") {
+            return None;
+        }
+        let is_device = word.starts_with("/dev/") || word.starts_with("/proc/");
+        if is_inline_code(word) || options::may_be_option(word) || is_device {
             return Some(word);
         }
         if word == "-m" || !(word.starts_with('-') || may_be_value) {
@@ -279,7 +328,7 @@ fn inline_code_option<'a>(words: impl Iterator<Item = &'a str>) -> Option<&'a st
         }
         may_be_value = word.starts_with('-') && word.len() == 2;
     }
-    None
+    Some("-")
 }
 
 /// Whether a word is an option that takes program text, alone or in a cluster, or deno's `eval`.

@@ -1,6 +1,7 @@
 //! The engine as its callers see it: rules and a call in, a verdict out.
 
 mod commands;
+mod corpus_commands;
 mod modes;
 mod paths;
 mod properties;

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
+use crate::{CommandPart, PartState};
 
 /// Command lines out of everything that means something to a shell.
 fn command_line() -> impl Strategy<Value = String> {
@@ -33,51 +34,41 @@ fn file_path() -> impl Strategy<Value = String> {
         .prop_filter("a path", |path| !path.is_empty())
 }
 
-/// A reading of quotes by other means than the lexer's: the characters that no quote protects.
-fn unprotected(text: &str) -> String {
-    let mut bare = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(['\\', '\'', '"']) {
-        bare.push_str(&rest[..at]);
-        let (quote, behind) = (rest.as_bytes()[at], &rest[at + 1..]);
-        let length = match quote {
-            b'\\' => behind.chars().next().map_or(0, char::len_utf8),
-            b'\'' => behind.find('\'').map_or(behind.len(), |end| end + 1),
-            _ => {
-                let pieces = behind.split_inclusive('"');
-                let mut length = 0;
-                for piece in pieces {
-                    length += piece.len();
-                    let inside = piece.strip_suffix('"').unwrap_or(piece);
-                    // What expands within double quotes is as good as unquoted.
-                    bare.extend(
-                        inside.replace("\\$", "").replace("\\`", "").chars().filter(|c| "$`".contains(*c)),
-                    );
-                    if (inside.len() - inside.trim_end_matches('\\').len()).is_multiple_of(2) {
-                        break;
-                    }
-                }
-                length
-            }
-        };
-        rest = &behind[length..];
+fn rule_set() -> impl Strategy<Value = RuleSet> {
+    let rules = vec![
+        "Bash(git *)",
+        "Bash(rm *)",
+        "Bash(git status)",
+        "Bash(x *)",
+        "Bash",
+        "Bash(* x)",
+        "Read(x)",
+        "Edit(/**)",
+    ];
+    let list = move || collection::vec(select(rules.clone()), 0..4);
+    let parse = |rules: Vec<&str>| rules.iter().map(|rule| rule.parse().unwrap()).collect();
+    (list(), list(), list()).prop_map(move |(deny, ask, allow)| RuleSet {
+        deny: parse(deny),
+        ask: parse(ask),
+        allow: parse(allow),
+    })
+}
+
+fn rank(decision: Decision) -> u8 {
+    match decision {
+        Decision::Allow => 0,
+        Decision::Ask => 1,
+        Decision::Deny => 2,
     }
-    bare + rest
+}
+
+/// The words of the only simple command in a line.
+fn words(text: &str) -> Option<String> {
+    super::super::command::only_command(text)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
-
-    #[test]
-    fn a_covered_command_has_no_unprotected_separator(text in command_line()) {
-        for rule in ["Bash(git *)", "Bash(git status)", "Bash(* *)"] {
-            if allows(rule, &text) {
-                let bare = unprotected(&text);
-                prop_assert!(!bare.trim().contains([';', '&', '|', '<', '>', '(', ')', '{', '}', '$', '`', '\n']), "{}", bare);
-                prop_assert!(rule == "Bash(* *)" || !bare.trim_start().starts_with(['A', 'e', '/']));
-            }
-        }
-    }
 
     #[test]
     fn what_is_denied_stays_denied_between_anything(before in "[a-z ;&|(){}`!=*?~,-]{0,12}", after in command_line()) {
@@ -93,17 +84,40 @@ proptest! {
     }
 
     #[test]
+    fn another_deny_rule_never_widens(text in command_line(), first in rule_set(), second in rule_set()) {
+        let widest = |rules| PermissionPolicy { rules, ..policy(PermissionMode::AcceptEdits, &[], &[], &[]) };
+        let before = widest(first.clone()).bash(&text).decision;
+        let deny = RuleSet { deny: second.deny.clone(), ask: second.ask.clone(), ..RuleSet::default() };
+        let narrowed = widest(RuleSet::join([first.clone(), deny])).bash(&text).decision;
+        prop_assert!(rank(narrowed) >= rank(before), "{:?} {:?} {}", before, narrowed, text);
+        let joined = widest(RuleSet::join([first, second])).bash(&text).decision;
+        prop_assert!(before != Decision::Deny || joined == Decision::Deny, "{}", text);
+    }
+
+    #[test]
+    fn an_explanation_agrees_with_the_verdict(text in command_line(), rules in rule_set()) {
+        let policy = PermissionPolicy { rules, ..policy(PermissionMode::Default, &[], &[], &[]) };
+        let report = policy.explain_command(&tool("Bash"), &text, std::path::Path::new("/work/app"));
+        prop_assert_eq!(&report.verdict, &policy.bash(&text));
+        let is_covered = |part: &CommandPart| matches!(part.state, PartState::Covered { .. });
+        let all_covered = !report.parts.is_empty() && report.parts.iter().all(is_covered);
+        match report.verdict.decision {
+            Decision::Allow => prop_assert!(report.parts.iter().all(is_covered), "{:?}", report),
+            _ => prop_assert!(!all_covered || report.verdict.rule.is_some(), "{:?}", report),
+        }
+    }
+
+    #[test]
     fn a_suggested_command_rule_suffices(text in simple_command_line(), other in simple_command_line()) {
         let verdict = policy(PermissionMode::Default, &[], &[], &[]).bash(&text);
-        let simple = super::super::command::SimpleCommand::parse(&text);
-        prop_assert_eq!(!verdict.allow_rules.is_empty(), simple.is_ok() && !text.trim().contains('\n'), "{}", text);
-        for rule in verdict.allow_rules {
-            prop_assert!(allows(&rule, &text), "{} {}", rule, text);
-            let same = super::super::command::SimpleCommand::parse(&other).is_ok_and(|other| {
-                let plain = |text: &str| text.replace('\u{FDD0}', "*");
-                simple.as_ref().is_ok_and(|simple| plain(&simple.words) == plain(&other.words))
-            });
-            prop_assert!(same || !allows(&rule, &other), "{} {}", rule, other);
+        prop_assert_eq!(verdict.allow_rules.is_empty(), text.contains('\n') || words(&text).is_none(), "{}", text);
+        let together: Vec<&str> = verdict.allow_rules.iter().map(String::as_str).collect();
+        if !together.is_empty() {
+            let policy = policy(PermissionMode::Default, &[], &[], &together);
+            prop_assert_eq!(policy.bash(&text).decision, Decision::Allow, "{:?} {}", together, text);
+            let plain = |text: &str| words(text).map(|words| words.replace('\u{FDD0}', "*"));
+            let is_same = plain(&text) == plain(&other);
+            prop_assert!(is_same || policy.bash(&other).decision != Decision::Allow, "{:?} {}", together, other);
         }
     }
 

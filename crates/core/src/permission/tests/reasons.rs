@@ -46,28 +46,21 @@ fn what_is_not_covered_is_said_with_the_rule_that_would_cover_it() {
         ),
         (
             "git status; rm y",
-            "In default mode Bash needs consent, and allow rules cover simple commands only, but `;` at character 11 \
-             joins commands: run its parts as separate calls.",
-            None,
+            "In default mode Bash needs consent, and no allow rule covers `rm y`.",
+            Some("Bash(rm y)"),
         ),
         (
             "git status\nrm y",
-            "In default mode Bash needs consent, and allow rules cover simple commands only, but the line break at \
-             character 11 separates commands: run its parts as separate calls.",
-            None,
+            "In default mode Bash needs consent, and no allow rule covers `rm y`.",
+            Some("Bash(rm y)"),
         ),
         (
             "env ls",
-            "In default mode Bash needs consent, and `Bash(env *)` (user settings) does not cover it: `env` runs the \
-             command in its arguments, so only a rule without `*` does.",
+            "In default mode Bash needs consent, and `Bash(env *)` (user settings) does not cover `env ls`: `env` runs \
+             the command in its arguments, so only a rule without `*` does.",
             Some("Bash(env ls)"),
         ),
-        (
-            "",
-            "In default mode Bash needs consent, and allow rules cover simple commands only, but the command is empty: \
-             name a program.",
-            None,
-        ),
+        ("", "In default mode Bash needs consent, and the command is empty.", None),
     ] {
         let verdict = policy.bash(text);
         assert_eq!(

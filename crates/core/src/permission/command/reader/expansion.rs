@@ -135,8 +135,11 @@ impl Reader<'_> {
 fn is_harmless_operation(text: &str) -> bool {
     let operators = [":-", "-", ":+", "+", "##", "#", "%%", "%", "//", "/", "^^", "^", ",,", ","];
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@*?, ".contains(&byte);
-    let substring = text.strip_prefix(':').filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b':'));
+    let substring =
+        text.strip_prefix(':').filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b':'));
     text.is_empty()
         || substring.is_some_and(|rest| !rest.is_empty())
-        || operators.iter().any(|operator| text.strip_prefix(operator).is_some_and(|rest| rest.bytes().all(is_plain)))
+        || operators
+            .iter()
+            .any(|operator| text.strip_prefix(operator).is_some_and(|rest| rest.bytes().all(is_plain)))
 }

@@ -1,7 +1,10 @@
 //! Definitions of functions.
 
-use super::{Reader, RESERVED, Step};
+use super::{RESERVED, Reader, Step};
 use crate::permission::command::script::Function;
+
+/// The most functions in one command line.
+const MOST: usize = 32;
 
 impl Reader<'_> {
     /// `function name { …; }`
@@ -21,14 +24,19 @@ impl Reader<'_> {
     /// What follows `name ()`.
     pub(super) fn function_body(&mut self, name: &str) -> Step {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        if name.is_empty() || name.starts_with('-') || !name.bytes().all(is_plain) || RESERVED.contains(&name) {
+        if name.is_empty() || name.starts_with('-') || !name.bytes().all(is_plain) || RESERVED.contains(&name)
+        {
             return Err(self.misread("the name of the function is not understood"));
+        }
+        if self.script.functions.len() >= MOST {
+            return Err(self.misread("it defines too many functions to be understood"));
         }
         let is_certain = self.conditions == 0 && self.shell == 0 && !self.repeats;
         let outer = (self.context, self.repeats, self.conditions);
         self.enter("function", true);
         self.line_breaks()?;
-        let begins = self.starts_with("(") || matches!(self.bare_word(), "{" | "if" | "for" | "while" | "until" | "case");
+        let begins = self.starts_with("(")
+            || matches!(self.bare_word(), "{" | "if" | "for" | "while" | "until" | "case");
         if !begins || !self.compound()? {
             return Err(self.misread("the body of the function is not understood"));
         }

@@ -26,8 +26,8 @@ const DEEPEST: usize = 40;
 
 /// Words that have a meaning of their own where a command may begin.
 const RESERVED: [&str; 22] = [
-    "!", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in",
-    "select", "then", "time", "until", "while", "{", "}",
+    "!", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
+    "in", "select", "then", "time", "until", "while", "{", "}",
 ];
 
 /// Reads `source` as a script.

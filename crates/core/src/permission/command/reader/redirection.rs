@@ -37,7 +37,8 @@ impl Reader<'_> {
         };
         let mut target = String::new();
         self.required_word(&mut target)?;
-        let is_descriptor = target.strip_suffix('-').unwrap_or(&target).bytes().all(|byte| byte.is_ascii_digit());
+        let is_descriptor =
+            target.strip_suffix('-').unwrap_or(&target).bytes().all(|byte| byte.is_ascii_digit());
         if matches!(operator, ">&" | "<&") && is_descriptor {
             return Ok(());
         }

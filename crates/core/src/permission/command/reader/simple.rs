@@ -5,77 +5,91 @@ use crate::permission::command::script::PartKind;
 use crate::permission::command::words::{WORD_GAP, has_marks, is_bracket};
 use crate::permission::command::wrapper::is_assignment;
 
+/// A simple command that is being read.
+struct Simple {
+    words: String,
+    count: usize,
+    /// Where its part stands among those of the script.
+    place: usize,
+    /// Where the program is named.
+    from: usize,
+    ends_at: usize,
+    is_plain_name: bool,
+}
+
 impl Reader<'_> {
     pub(super) fn simple(&mut self) -> Step {
         let start = self.at;
         if self.bare_word() == "coproc" {
             self.coprocess()?;
         }
-        let from = self.at;
-        let place = self.script.parts.len();
+        let (place, from) = (self.script.parts.len(), self.at);
+        let words = String::new();
+        let mut simple = Simple { words, count: 0, place, from, ends_at: start, is_plain_name: false };
         self.add(from, PartKind::Nothing);
-        let mut words = String::new();
-        let mut ends_at = from;
-        let mut is_plain_name = false;
-        let mut count = 0;
         while self.at_simple() {
-            let word_at = self.at;
-            if !self.at_word() || self.starts_with("&>") {
-                if self.peek() == Some(b'(') {
-                    if count == 1 && is_plain_name && word_at > from && place + 1 == self.script.parts.len() {
-                        return self.function_named(&words);
-                    }
-                    return Err(self.unexpected(Some(b'(')));
+            if self.at_word() {
+                self.word_of(&mut simple)?;
+            } else if self.peek() == Some(b'(') {
+                let is_alone = simple.place + 1 == self.script.parts.len();
+                if simple.count == 1 && simple.is_plain_name && is_alone {
+                    return self.function_named(&simple.words);
                 }
-                self.redirection(word_at)?;
-                ends_at = self.at;
-                continue;
+                return Err(self.unexpected(Some(b'(')));
+            } else {
+                self.redirection(self.at)?;
             }
-            let length = words.len();
-            if count > 0 {
-                words.push(WORD_GAP);
-            }
-            let is_bare = self.word(&mut words)?;
-            let text = self.text(word_at..self.at);
-            if matches!(self.peek(), Some(b'<' | b'>')) {
-                if text.starts_with('{') {
-                    return Err(self.misread("the shell puts a number into a variable"));
-                }
-                if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-                    words.truncate(length);
-                    self.redirection(word_at)?;
-                    ends_at = self.at;
-                    continue;
-                }
-            }
-            ends_at = self.at;
-            if count == 0 && is_assignment(text) {
-                words.truncate(length);
-                self.script.is_deep = true;
-                self.gap(word_at, "it sets a variable");
-                continue;
-            }
-            if count == 0 {
-                is_plain_name = is_bare;
-                if is_bare && RESERVED.contains(&words.as_str()) && words != "time" {
-                    return Err(self.misread(format!("`{words}` is not expected there")));
-                }
-            } else if is_bare && words.starts_with("time\0") && RESERVED.contains(&text) {
-                return Err(self.misread(format!("`{text}` is not expected behind `time`")));
-            }
-            count += 1;
+            simple.ends_at = self.at;
         }
-        if ends_at == start {
+        if simple.ends_at == start {
             let found = self.peek();
             return Err(self.unexpected(found));
         }
-        if count > 0 {
-            let kind = self.named(&words);
+        if simple.count > 0 {
+            let kind = self.named(&simple.words);
             if let Some(part) = self.script.parts.get_mut(place) {
-                part.range = from..ends_at;
+                part.range = simple.from..simple.ends_at;
                 part.kind = kind;
             }
         }
+        Ok(())
+    }
+
+    /// A word, which may turn out to be an assignment or the descriptor of a redirection.
+    fn word_of(&mut self, simple: &mut Simple) -> Step {
+        let (from, length) = (self.at, simple.words.len());
+        if simple.count > 0 {
+            simple.words.push(WORD_GAP);
+        }
+        let is_bare = self.word(&mut simple.words)?;
+        let text = self.text(from..self.at);
+        if matches!(self.peek(), Some(b'<' | b'>')) {
+            if text.starts_with('{') {
+                return Err(self.misread("the shell puts a number into a variable"));
+            }
+            if text.bytes().all(|byte| byte.is_ascii_digit()) {
+                simple.words.truncate(length);
+                return self.redirection(from);
+            }
+        }
+        if simple.count == 0 {
+            if is_assignment(text) {
+                simple.words.truncate(length);
+                self.script.is_deep = true;
+                self.gap(from, "it sets a variable");
+                return Ok(());
+            }
+            simple.from = from;
+            simple.is_plain_name = is_bare;
+        }
+        let is_misplaced = match simple.count {
+            0 => is_bare && simple.words != "time" && RESERVED.contains(&simple.words.as_str()),
+            _ => is_bare && simple.words.starts_with("time\0") && RESERVED.contains(&text),
+        };
+        if is_misplaced {
+            return Err(self.misread(format!("`{text}` is not expected there")));
+        }
+        simple.count += 1;
         Ok(())
     }
 
@@ -115,7 +129,8 @@ impl Reader<'_> {
         let first = self.bare_word();
         let behind = self.rest().get(first.len()..).unwrap_or_default().trim_start_matches([' ', '\t']);
         let second = behind.split([' ', '\t', '\n', ';']).next().unwrap_or_default();
-        let opens = |word: &str| word.is_empty() || word.starts_with(['(', '\\', '\n']) || RESERVED.contains(&word);
+        let opens =
+            |word: &str| word.is_empty() || word.starts_with(['(', '\\', '\n']) || RESERVED.contains(&word);
         if opens(first) || (!second.is_empty() && opens(second)) {
             return Err(self.misread("only a simple command is understood behind `coproc`"));
         }

@@ -40,7 +40,7 @@ impl Reader<'_> {
                     self.backquoted(false)?;
                     words.push(MANY);
                 }
-                b'{' if self.bare_word() == "{}" && words.len() == from => {
+                b'{' if words.len() == from && self.bare_word() == "{}" => {
                     words.push_str("{}");
                     self.at += 2;
                 }
@@ -74,7 +74,9 @@ impl Reader<'_> {
         self.at += 1;
         match self.peek() {
             None => Err(self.misread("it ends with a backslash")),
-            Some(b'\n') if !self.pending.is_empty() => Err(self.misread("a here-document begins within a word")),
+            Some(b'\n') if !self.pending.is_empty() => {
+                Err(self.misread("a here-document begins within a word"))
+            }
             Some(b'\n') => {
                 self.at += 1;
                 Ok(true)
