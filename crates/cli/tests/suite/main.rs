@@ -19,3 +19,4 @@ mod session_commands;
 mod sessions;
 mod signals;
 mod text_output;
+mod trust;

@@ -53,7 +53,7 @@ fn mistakes_in_hooks_have_a_place() {
     };
     let told = error("{\"hooks\": {\n // guard\n \"PreToolUse\": [{\"hooks\": [{\"type\": \"command\"}]}]}}");
     assert!(
-        told.starts_with("/base/home/.robota/settings.json:3:27: `hooks.PreToolUse[0].hooks[0]`: "),
+        told.starts_with("/base/home/.robota/settings.json:3:28: `hooks.PreToolUse[0].hooks[0]`: "),
         "{told}"
     );
     let told = error(r#"{"hooks": {"Stop": [], "Stop": []}}"#);
@@ -94,7 +94,7 @@ fn bash(command: &str) -> HookCall {
     }
 }
 
-fn hook(event: &str, hook: serde_json::Value) -> String {
+fn hook(event: &str, hook: &serde_json::Value) -> String {
     json!({"hooks": {event: [{"hooks": [hook]}]}}).to_string()
 }
 
@@ -102,18 +102,18 @@ fn hook(event: &str, hook: serde_json::Value) -> String {
 async fn a_prompt_is_text_where_text_is_taken_and_a_question_elsewhere() {
     let prompt = json!({"type": "prompt", "prompt": "Speak French."});
     let start = HookCall::SessionStart { source: SessionSource::Startup };
-    let (outcome, provider) = said(&hook("SessionStart", prompt.clone()), &[], Script::new(), start).await;
+    let (outcome, provider) = said(&hook("SessionStart", &prompt), &[], Script::new(), start).await;
     assert_eq!(outcome, HookOutcome::context("Speak French."));
     assert_eq!(provider.requests().len(), 0);
 
     let script = Script::new().reply(r#"No: {"ok": false, "reason": "too dangerous"}"#);
-    let (outcome, provider) = said(&hook("PreToolUse", prompt), &[], script, bash("rm -rf x")).await;
+    let (outcome, provider) = said(&hook("PreToolUse", &prompt), &[], script, bash("rm -rf x")).await;
     assert_eq!(outcome, HookOutcome::decided(HookDecision::Deny, "too dangerous"));
     assert!(provider.requests()[0].messages[0].text().contains("rm -rf x"));
 
     let prompt = json!({"type": "prompt", "prompt": "Well? $ARGUMENTS", "model": "small"});
     let script = Script::new().reply("I do not know.");
-    let (outcome, provider) = said(&hook("PreToolUse", prompt), &[], script, bash("ls")).await;
+    let (outcome, provider) = said(&hook("PreToolUse", &prompt), &[], script, bash("ls")).await;
     assert_eq!(outcome.permission.unwrap().decision, HookDecision::Deny);
     assert!(outcome.failures[0].contains("I do not know."), "{:?}", outcome.failures);
     assert_eq!(&*provider.requests()[0].model, "small");
@@ -125,7 +125,7 @@ async fn an_agent_looks_at_files_and_runs_nothing() {
         .reply(Reply::new().tool_call("a1", "Bash", json!({"command": "touch made"})))
         .reply(Reply::new().tool_call("a2", "Read", json!({"filePath": "policy.txt"})))
         .reply("{\"ok\": false, \"reason\": \"the policy says no\"}");
-    let agent = hook("PreToolUse", json!({"type": "agent", "prompt": "Follow policy.txt.", "maxTurns": 5}));
+    let agent = hook("PreToolUse", &json!({"type": "agent", "prompt": "Follow policy.txt.", "maxTurns": 5}));
     let files = [("repo/policy.txt", "No touching.\n")];
     let (outcome, provider) = said(&agent, &files, script, bash("ls")).await;
     assert_eq!(outcome, HookOutcome::decided(HookDecision::Deny, "the policy says no"));

@@ -103,7 +103,8 @@ fn a_project_that_is_not_trusted_can_only_narrow() {
     assert_eq!(
         ignored,
         [
-            "/base/repo/.robota/settings.json sets 3 allow rules, the mode bypassPermissions, additional directories, \
+            "/base/repo/.robota/settings.json sets the mode bypassPermissions; a project's own settings cannot",
+            "/base/repo/.robota/settings.json sets 3 allow rules, additional directories, \
              a provider, a model, a language, a threshold for compaction and what the log holds; ignored because this folder is not trusted; see `robota trust`, or pass --trust",
             "/base/repo/.claude/settings.json sets 1 allow rule; ignored because this folder is not trusted; see `robota trust`, or pass --trust",
         ]
