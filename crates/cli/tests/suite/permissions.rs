@@ -248,7 +248,7 @@ allow
   Read(//opt/**)    the command line
 
 not in force
-  /home/ada/app/.robota/settings.json sets 1 allow rule; ignored because this folder is not trusted; pass --trust
+  /home/ada/app/.robota/settings.json sets 1 allow rule; ignored because this folder is not trusted; see `robota trust`, or pass --trust
 ";
     assert_eq!(settled(&context, &run.assert_success().stdout), expected);
 
@@ -301,6 +301,31 @@ fn an_explanation_counts_what_a_run_would() {
 }
 
 #[test]
+fn every_part_of_a_command_line_is_listed_with_what_becomes_of_it() {
+    let context = with_settings();
+    let run = permissions(
+        &context,
+        &["explain", "--permission-mode", "default", "--trust", "git log | head -3; rm x"],
+    );
+    let expected = "\
+Bash in /home/ada/app, mode default
+  git log | head -3; rm x
+
+parts
+  1. git log  (in pipeline)
+     covered by `Bash(git *)` (/home/ada/.robota/settings.json:2)
+  2. head -3  (in pipeline)
+     not covered: no allow rule covers `head -3`
+  3. rm x
+     denied by `Bash(rm *)` (/home/ada/app/.robota/settings.json:2)
+
+verdict: deny
+  The deny rule `Bash(rm *)` (/home/ada/app/.robota/settings.json:2) matches `rm x` in the command.
+";
+    assert_eq!(settled(&context, &run.assert_success().stdout), expected);
+}
+
+#[test]
 fn a_call_of_another_tool_is_explained_too() {
     let context = with_settings();
     let args = ["explain", "--tool", "Write", "--args", r#"{"file_path":"notes.md","content":""}"#];
@@ -315,7 +340,7 @@ this rule would allow it
   Edit(/notes.md)
 
 not in force
-  /home/ada/app/.robota/settings.json sets 1 allow rule; ignored because this folder is not trusted; pass --trust
+  /home/ada/app/.robota/settings.json sets 1 allow rule; ignored because this folder is not trusted; see `robota trust`, or pass --trust
 ";
     assert_eq!(settled(&context, &run.assert_success().stdout), expected);
     permissions(&context, &["explain", "--tool", "Read", "--args", "{}"])
