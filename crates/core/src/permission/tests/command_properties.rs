@@ -24,16 +24,6 @@ fn simple_command_line() -> impl Strategy<Value = String> {
     collection::vec(select(words), 1..6).prop_map(|words| words.join(" "))
 }
 
-fn file_path() -> impl Strategy<Value = String> {
-    let names = vec![
-        "app", "src", "a b", "x ", "*", "[a]", "{b,c}", "(d)", "e\\f", "~", "!g", "ü", "\n", "..x", "\\ ",
-    ];
-    let roots = vec!["/work/app", "/work/lib", "/etc", ""];
-    (select(roots), collection::vec(select(names), 0..4))
-        .prop_map(|(root, names)| names.iter().fold(root.to_owned(), |path, name| format!("{path}/{name}")))
-        .prop_filter("a path", |path| !path.is_empty())
-}
-
 fn rule_set() -> impl Strategy<Value = RuleSet> {
     let rules = vec![
         "Bash(git *)",

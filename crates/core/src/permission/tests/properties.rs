@@ -5,25 +5,6 @@ use proptest::sample::select;
 use super::*;
 use crate::Basis;
 
-/// Command lines out of everything that means something to a shell.
-fn command_line() -> impl Strategy<Value = String> {
-    let parts = vec![
-        "git", "status", "rm", "x", " ", " ", " ", "'", "\"", "\\", ";", "&", "|", "<", ">", "(", ")", "{",
-        "}", "$", "`", "#", "\n", "=", "*", "?", "[", "~", "!", "-c", "env", "sh", "/", ",", ":", "ä", "\t",
-        "A=1 ", "'a b'", "\"c d\"",
-    ];
-    collection::vec(select(parts), 0..14).prop_map(|parts| parts.concat())
-}
-
-/// Command lines that are mostly simple.
-fn simple_command_line() -> impl Strategy<Value = String> {
-    let words = vec![
-        "git", "env", "a\\ b", "'c;d'", "\"e f\"", "*.rs", "~/x", "-n", "''", "it\\'s", "[", "k=v", "\\*",
-        "'\n'", "(", "ß",
-    ];
-    collection::vec(select(words), 1..6).prop_map(|words| words.join(" "))
-}
-
 fn file_path() -> impl Strategy<Value = String> {
     let names = vec![
         "app", "src", "a b", "x ", "*", "[a]", "{b,c}", "(d)", "e\\f", "~", "!g", "ü", "\n", "..x", "\\ ",
@@ -85,38 +66,6 @@ fn freedom(decision: Decision) -> u8 {
         Decision::Ask => 1,
         Decision::Allow => 2,
     }
-}
-
-/// A reading of quotes by other means than the lexer's: the characters that no quote protects.
-fn unprotected(text: &str) -> String {
-    let mut bare = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(['\\', '\'', '"']) {
-        bare.push_str(&rest[..at]);
-        let (quote, behind) = (rest.as_bytes()[at], &rest[at + 1..]);
-        let length = match quote {
-            b'\\' => behind.chars().next().map_or(0, char::len_utf8),
-            b'\'' => behind.find('\'').map_or(behind.len(), |end| end + 1),
-            _ => {
-                let pieces = behind.split_inclusive('"');
-                let mut length = 0;
-                for piece in pieces {
-                    length += piece.len();
-                    let inside = piece.strip_suffix('"').unwrap_or(piece);
-                    // What expands within double quotes is as good as unquoted.
-                    bare.extend(
-                        inside.replace("\\$", "").replace("\\`", "").chars().filter(|c| "$`".contains(*c)),
-                    );
-                    if (inside.len() - inside.trim_end_matches('\\').len()).is_multiple_of(2) {
-                        break;
-                    }
-                }
-                length
-            }
-        };
-        rest = &behind[length..];
-    }
-    bare + rest
 }
 
 proptest! {
