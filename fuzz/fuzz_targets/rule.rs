@@ -18,8 +18,8 @@ fuzz_target!(|text: &str| match text.parse::<Rule>() {
             protected_dirs: Vec::new(),
         };
         let access = [Access::Command { command: text.to_owned(), cwd: "/work/app".into() }];
-        policy.evaluate(&ToolSpec::new("Bash", ToolClass::Execute, ""), &access);
-        policy.denies_reading(std::path::Path::new("/work/app/a"));
+        let _verdict = policy.evaluate(&ToolSpec::new("Bash", ToolClass::Execute, ""), &access);
+        let _denied = policy.denies_reading(std::path::Path::new("/work/app/a"));
     }
     Err(error) => assert!(!error.reason().is_empty()),
 });

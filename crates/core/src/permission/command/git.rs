@@ -73,12 +73,18 @@ const RUNNING: &[(&str, &[&str])] = &[
     ("daemon", &[]),
     ("filter-branch", &[]),
     ("for-each-repo", &[]),
+    ("gui", &[]),
     ("help", &[]),
     ("hook", &[]),
     ("instaweb", &[]),
+    ("merge-index", &[]),
+    ("p4", &[]),
+    ("receive-pack", &[]),
     ("send-email", &[]),
     ("shell", &[]),
+    ("svn", &[]),
     ("submodule", &["status", "summary", "init", "sync", "absorbgitdirs"]),
+    ("upload-archive", &[]),
     ("upload-pack", &[]),
     ("var", &["-l"]),
     ("web--browse", &[]),
@@ -140,7 +146,10 @@ fn subcommand<'a>(
     if HARMLESS.contains(&name) {
         return None;
     }
-    if options::may_be_option(name) || name.contains("::") {
+    let is_helper = ["credential-", "remote-", "submodule--", "mergetool--"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix));
+    if options::may_be_option(name) || name.contains("::") || is_helper {
         return Some(name);
     }
     let own = SUBCOMMANDS.iter().find(|(subcommand, _)| *subcommand == name).map_or(&[][..], |(_, own)| own);
@@ -172,6 +181,9 @@ mod tests {
             ("rebase main", 0, None),
             ("bisect run x", 0, Some("bisect")),
             ("bisect good", 0, None),
+            ("remote-ext x id", 0, Some("remote-ext")),
+            ("merge-index id -a", 0, Some("merge-index")),
+            ("log -S -- \u{FDD4}", 0, Some("\u{FDD4}")),
             ("bisect run x", 2, None),
             ("submodule foreach id", 0, Some("submodule")),
             ("grep -Oid x", 0, Some("-Oid")),

@@ -250,9 +250,12 @@ pub(super) fn find<'a>(
     clusters_without_dash: bool,
 ) -> Option<&'a str> {
     let mut options_end = false;
+    let mut takes_value = false;
     for (index, word) in words.enumerate() {
         let is_named = index < fixed;
-        if word == "--" {
+        // Behind an option `--` may be its value.
+        let may_be_value = std::mem::replace(&mut takes_value, word.starts_with('-') && !word.contains('='));
+        if word == "--" && !options_end && !may_be_value {
             options_end = true;
         } else if !options_end && !is_named && may_be_option(word) {
             return Some(word);
@@ -335,6 +338,7 @@ mod tests {
             "sort \u{FDD5}",
             "sort -\u{FDD4}",
             "make -- CC=x",
+            "sort -k -- \u{FDD4}",
         ] {
             assert!(found(command, 0), "{command}");
         }
@@ -346,6 +350,7 @@ mod tests {
             "rsync -av a b",
             "curl -sSL https://x.y",
             "make test",
+            "sort -k 1 -- \u{FDD5}",
             "sort -- \u{FDD5}",
             "sort a\u{FDD5}",
             "ls -o",

@@ -57,6 +57,7 @@ const WRAPPERS: &[(&str, u8)] = &[
     ("gxargs", 0),
     ("hyperfine", 0),
     ("ionice", 0),
+    ("jobs", 0),
     ("ksh", 0),
     ("linux32", 0),
     ("linux64", 0),

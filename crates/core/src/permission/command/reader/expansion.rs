@@ -28,7 +28,11 @@ impl Reader<'_> {
                 self.at += 1;
                 words.push(MANY);
             }
-            Some(b'?' | b'#' | b'!' | b'$' | b'-' | b'0'..=b'9') => {
+            Some(b'?' | b'#' | b'!' | b'$') => {
+                self.at += 1;
+                words.push(ONE);
+            }
+            Some(b'-' | b'0'..=b'9') => {
                 self.at += 1;
                 words.push(mark);
             }

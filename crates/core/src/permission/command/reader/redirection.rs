@@ -36,6 +36,10 @@ impl Reader<'_> {
             return Err(self.unexpected(found));
         };
         let mut target = String::new();
+        self.blanks();
+        if matches!(operator, "<" | ">") && (self.starts_with("<(") || self.starts_with(">(")) {
+            return self.required_word(&mut target);
+        }
         self.required_word(&mut target)?;
         let is_descriptor =
             target.strip_suffix('-').unwrap_or(&target).bytes().all(|byte| byte.is_ascii_digit());
