@@ -20,6 +20,7 @@ fuzz_target!(|text: &str| {
         roots: vec!["/work/app".into()],
         cwd: "/work/app".into(),
         home: None,
+        protected_dirs: Vec::new(),
     };
     let bash = ToolSpec::new("Bash", ToolClass::Execute, "");
     let access = [Access::Command { command: text.to_owned(), cwd: "/work/app".into() }];
