@@ -60,7 +60,7 @@ fn filtered(name: String, filter: Option<&LineFilter>) -> String {
     let Some((filter, mut line)) = filter.zip(serde_json::to_vec(&json!({ "name": name })).ok()) else {
         return name;
     };
-    filter(&mut line);
+    let _ = filter.apply(&mut line);
     let kept = serde_json::from_slice::<Value>(&line).ok();
     kept.and_then(|kept| kept.get("name")?.as_str().map(str::to_owned)).unwrap_or(name)
 }

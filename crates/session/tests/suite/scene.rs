@@ -95,7 +95,7 @@ pub(crate) async fn wait_for(events: &mut Subscription, name: &str) -> Arc<Event
 
 /// A filter that takes the word `hunter2` out of what is written.
 pub(crate) fn without_hunter2() -> LineFilter {
-    Arc::new(|line: &mut Vec<u8>| {
+    LineFilter::new(|line: &mut Vec<u8>| {
         let text = String::from_utf8(std::mem::take(line)).unwrap();
         *line = text.replace("hunter2", "[REDACTED]").into_bytes();
         text.contains("hunter2")

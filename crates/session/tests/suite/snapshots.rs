@@ -1,10 +1,9 @@
 //! Snapshots are believed when they are what was written, and cost nothing when they are not.
 
 use std::fs;
-use std::sync::Arc;
 
 use robota_core::MessageRef;
-use robota_session::{ErrorKind, Session, SessionStore};
+use robota_session::{ErrorKind, LineFilter, Session, SessionStore};
 use robota_testkit::{Reply, Script};
 use serde_json::{Value, json};
 
@@ -110,7 +109,7 @@ async fn a_redacted_snapshot_is_believed() {
 async fn a_filter_that_leaves_no_record_leaves_the_snapshot_before_it() {
     let (mut scene, _) = ended().await;
     let before = scene.workspace.read(RECORD);
-    scene.options.line_filter = Some(Arc::new(|line: &mut Vec<u8>| {
+    scene.options.line_filter = Some(LineFilter::new(|line: &mut Vec<u8>| {
         let is_record = line.windows(11).any(|text| text == b"\"createdAt\"");
         if is_record {
             *line = b"null".to_vec();
