@@ -72,6 +72,8 @@ async fn answer(args: &RunArgs, prompt: String, composition: Composition) -> Res
     let mut signals = Signals::listen()
         .map_err(|error| Failure::new(Exit::Failed, format!("signals cannot be listened to: {error}")))?;
     let session = Arc::new(composition.open(args).await?);
+    // A program that starts robota cannot ask why a rule of its project does not count, so this is always said.
+    composition.ignored.iter().for_each(|notice| complain(&format!("note: {notice}")));
     if !args.output_format.is_json() || args.debug {
         composition.notices.iter().for_each(|notice| complain(&format!("note: {notice}")));
         if !session.defects().is_empty() {

@@ -40,6 +40,7 @@ fn a_guard_of_the_user_keeps_a_command_from_running() {
 fn hooks_of_a_project_run_when_it_is_trusted_and_are_named_when_not() {
     let context = Context::new(
         one_command()
+            .reply("Done again.")
             .reply(Reply::new().tool_call("c2", "Bash", json!({"command": "touch again"})))
             .reply("Done."),
     );
@@ -49,6 +50,9 @@ fn hooks_of_a_project_run_when_it_is_trusted_and_are_named_when_not() {
         "/.claude/settings.json sets 1 hook; ignored because this folder is not trusted; see `robota trust`";
     assert!(run.code == Some(0) && run.stderr.contains(told), "{}", run.stderr);
     assert!(context.space.path("project/made").exists() && !context.space.path("home/ran").exists());
+    // Programs are told as well, where it does not disturb them.
+    let json = context.run(&["-p", "make it", "--output-format", "json"]);
+    assert!(json.frames().len() == 1 && json.stderr.contains(told), "{}", json.stderr);
 
     let trust = context.run(&["trust"]);
     trust.assert_success();
