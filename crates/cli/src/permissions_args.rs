@@ -9,19 +9,23 @@ use crate::args::permission_modes;
 
 /// What `check` reads and prints.
 const CHECK_ROWS: &str = "\
-A row, in which `rules` and `mode` may be missing, and its verdict:
-  {\"id\": 1, \"rules\": {\"allow\": [\"Bash(git *)\"], \"ask\": [], \"deny\": []}, \"mode\": \"default\",
-   \"cwd\": \".\", \"tool\": \"Bash\", \"args\": {\"command\": \"git status\"}}     (all on one line)
+A row and its verdict, each on one line; `rules` and `mode` may be missing:
+  {\"id\": 1, \"rules\": {\"allow\": [\"Bash(git *)\"], \"ask\": [], \"deny\": []},
+   \"mode\": \"default\", \"cwd\": \".\",
+   \"tool\": \"Bash\", \"args\": {\"command\": \"git status\"}}
   {\"id\": 1, \"verdict\": \"allow|ask|deny\", \"reason\": \"…\", \"rule\": \"Bash(git *)\"}
-A row that cannot be used gets {\"id\", \"error\"}. `cwd` is the workspace; no settings are read.";
+A row that cannot be used gets {\"id\", \"error\"}.
+`cwd` is the workspace; no settings are read.";
 
 /// What `check-url` reads and prints.
 const URL_ROWS: &str = "\
-A row, in which all but `id` and `url` may be missing, and its verdict:
-  {\"id\": 1, \"url\": \"https://docs.rs/\", \"dns\": {\"docs.rs\": [[\"13.32.99.1\"]]}, \"env\": {},
-   \"redirects\": [{\"from\": \"https://docs.rs/\", \"status\": 302, \"location\": \"/x\"}]}     (all on one line)
+A row and its verdict, each on one line; all but `id` and `url` may be missing:
+  {\"id\": 1, \"url\": \"https://docs.rs/\",
+   \"dns\": {\"docs.rs\": [[\"13.32.99.1\"]]}, \"env\": {},
+   \"redirects\": [{\"from\": \"https://docs.rs/\", \"status\": 302, \"location\": \"/x\"}]}
   {\"id\": 1, \"verdict\": \"allow|block\", \"reason\": \"…\"}
-A row that cannot be used gets {\"id\", \"error\"}. `dns` has the answers of successive look-ups of a host.";
+A row that cannot be used gets {\"id\", \"error\"}.
+`dns` has the answers of successive look-ups of each host.";
 
 /// `robota permissions …`.
 #[derive(Debug, Subcommand)]

@@ -76,7 +76,11 @@ fn decisions_are_listed_and_taken_back() {
         run.assert_success();
         run.frames().remove(0)
     };
+    let shown = answer(&["trust", "--show", "--json"]);
+    assert_eq!((&shown["trusted"], &shown["changed"]), (&json!(false), &json!(false)));
+    assert!(!context.space.exists("home/.robota"), "a look decides nothing");
     let decided = answer(&["trust", "sub", "--json"]);
+    assert_eq!(shown["files"], decided["files"]);
     assert_eq!(
         decided,
         json!({
@@ -88,6 +92,7 @@ fn decisions_are_listed_and_taken_back() {
         })
     );
     assert_eq!(answer(&["trust", "--list", "--json"])["trusted"][0]["folder"], json!(project));
+    assert_eq!(answer(&["trust", "--show", "--json"])["trusted"], json!(true));
     let revoked = answer(&["trust", "--revoke", "--json"]);
     assert_eq!(revoked, json!({"project": project, "trusted": false, "changed": true}));
     assert_eq!(answer(&["trust", "--list", "--json"]), json!({"trusted": []}));
