@@ -72,14 +72,14 @@ async fn answer(args: &RunArgs, prompt: String, composition: Composition) -> Res
     let mut signals = Signals::listen()
         .map_err(|error| Failure::new(Exit::Failed, format!("signals cannot be listened to: {error}")))?;
     let session = Arc::new(composition.open(args).await?);
-    // A program that starts robota cannot ask why a rule of its project does not count, so this is always said.
-    composition.ignored.iter().for_each(|notice| complain(&format!("note: {notice}")));
     if !args.output_format.is_json() || args.debug {
         composition.notices.iter().for_each(|notice| complain(&format!("note: {notice}")));
         if !session.defects().is_empty() {
             complain(&format!("note: {}", session.defects()));
         }
     }
+    // A program that starts robota cannot ask why a rule of its project does not count, so this is always said.
+    composition.ignored.iter().for_each(|notice| complain(&format!("note: {notice}")));
     let view = View::new(args, &composition, &session);
     let exit = drive(&session, prompt, view, &mut signals).await?;
     let mut events = session.subscribe();
