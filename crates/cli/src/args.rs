@@ -75,6 +75,9 @@ pub(crate) struct TrustArgs {
     /// A folder of the project [default: the working directory]
     #[arg(value_name = "DIR", conflicts_with = "list")]
     pub(crate) dir: Option<PathBuf>,
+    /// Only show what its settings would set with trust, and whether it is trusted
+    #[arg(long, conflicts_with_all = ["revoke", "list"])]
+    pub(crate) show: bool,
     /// Do not trust it any more
     #[arg(long)]
     pub(crate) revoke: bool,

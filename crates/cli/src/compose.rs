@@ -21,7 +21,9 @@ pub(crate) struct Composition {
     pub(crate) paths: ProjectPaths,
     pub(crate) model: ResolvedProvider,
     pub(crate) model_info: ModelInfo,
-    /// What a person should know before the run: one sentence each.
+    /// What the project sets and has no effect without trust: one sentence for each file.
+    pub(crate) ignored: Vec<String>,
+    /// What else a person should know before the run: one sentence each.
     pub(crate) notices: Vec<String>,
 }
 
@@ -35,8 +37,8 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
         .map_err(|error| Failure::from_error(Exit::Configuration, &error).with_hint(error.hint()))?;
     let model_info = ModelTable::builtin().lookup(&model.model);
     let provider = provider(host, &model, &model_info)?;
-    let mut notices = settings.ignored.clone();
-    notices.extend(settings.warnings.iter().map(ToString::to_string));
+    let ignored = settings.ignored.iter().map(|notice| one_line(notice)).collect();
+    let mut notices: Vec<String> = settings.warnings.iter().map(ToString::to_string).collect();
 
     let mut blueprint =
         SessionBlueprint::new(paths.clone(), settings, host.environment.clone(), model.clone(), provider);
@@ -60,7 +62,7 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
     notices.extend(assembly.notices.iter().cloned());
     // Some of them quote what a repository says.
     notices.iter_mut().for_each(|notice| *notice = one_line(notice));
-    Ok(Composition { assembly, paths, model, model_info, notices })
+    Ok(Composition { assembly, paths, model, model_info, ignored, notices })
 }
 
 /// The settings of a run in `paths`; `trust` is the flag for it.

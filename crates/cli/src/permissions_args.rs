@@ -7,12 +7,34 @@ use robota_core::PermissionMode;
 
 use crate::args::permission_modes;
 
+/// What `check` reads and prints.
+const CHECK_ROWS: &str = "\
+A row and its verdict, each on one line; `rules` and `mode` may be missing:
+  {\"id\": 1, \"rules\": {\"allow\": [\"Bash(git *)\"], \"ask\": [], \"deny\": []},
+   \"mode\": \"default\", \"cwd\": \".\",
+   \"tool\": \"Bash\", \"args\": {\"command\": \"git status\"}}
+  {\"id\": 1, \"verdict\": \"allow|ask|deny\", \"reason\": \"…\", \"rule\": \"Bash(git *)\"}
+A row that cannot be used gets {\"id\", \"error\"}.
+`cwd` is the workspace; no settings are read.";
+
+/// What `check-url` reads and prints.
+const URL_ROWS: &str = "\
+A row and its verdict, each on one line; all but `id` and `url` may be missing:
+  {\"id\": 1, \"url\": \"https://docs.rs/\",
+   \"dns\": {\"docs.rs\": [[\"13.32.99.1\"]]}, \"env\": {},
+   \"redirects\": [{\"from\": \"https://docs.rs/\", \"status\": 302, \"location\": \"/x\"}]}
+  {\"id\": 1, \"verdict\": \"allow|block\", \"reason\": \"…\"}
+A row that cannot be used gets {\"id\", \"error\"}.
+`dns` has the answers of successive look-ups of each host.";
+
 /// `robota permissions …`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PermissionsCommand {
     /// Decide the calls that standard input describes, one JSON object a line, and print a verdict for each
+    #[command(after_help = CHECK_ROWS)]
     Check,
     /// Judge the web addresses that standard input describes, one JSON object a line; nothing is fetched or looked up
+    #[command(after_help = URL_ROWS)]
     CheckUrl,
     /// Take a command line apart and show what the rules in force make of each part
     Explain(ExplainArgs),

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &TrustArgs) -> Result<Exit, Failure> {
             &mut output,
         )?;
     } else {
-        trust(&store, &paths, args.json, &mut output)?;
+        trust(&store, &paths, args, &mut output)?;
     }
     output.finish().map_err(|error| Failure::output(&error))?;
     Ok(Exit::Success)
@@ -55,23 +55,30 @@ struct Decision {
     files: Option<Vec<FileClaims>>,
 }
 
-/// Shows what takes effect with trust, and trusts the project.
-fn trust(store: &TrustStore, paths: &ProjectPaths, json: bool, output: &mut Output) -> Result<(), Failure> {
+/// Shows what takes effect with trust, and trusts the project unless it is only to be looked at.
+fn trust(
+    store: &TrustStore,
+    paths: &ProjectPaths,
+    args: &TrustArgs,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let files = project_claims(paths)
         .map_err(|error| Failure::from_error(Exit::Configuration, &error).with_hint(TRUST_SETTINGS_HINT))?;
-    if !json {
+    if !args.json {
         show(&files, output);
         // Whatever happens next: what was to be seen first has been.
         output.flush();
     }
-    let changed = store.trust(&paths.root).map_err(|error| failure(&error))?;
-    let said = if changed {
-        "is trusted from now on; `robota trust --revoke` takes it back"
+    let (trusted, changed, said) = if args.show {
+        let trusted = store.is_trusted(&paths.root).map_err(|error| failure(&error))?;
+        (trusted, false, if trusted { "is trusted" } else { "is not trusted" })
+    } else if store.trust(&paths.root).map_err(|error| failure(&error))? {
+        (true, true, "is trusted from now on; `robota trust --revoke` takes it back")
     } else {
-        "is trusted already"
+        (true, false, "is trusted already")
     };
     let project = paths.root.display().to_string();
-    tell(&Decision { project, trusted: true, changed, files: Some(files) }, said, json, output)
+    tell(&Decision { project, trusted, changed, files: Some(files) }, said, args.json, output)
 }
 
 /// What to do about a project's settings that cannot be read.

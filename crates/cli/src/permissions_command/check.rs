@@ -8,12 +8,13 @@ use robota_core::{PermissionMode, PermissionPolicy, Rule, RuleSet};
 use robota_tools::Workspace;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::call::Toolbox;
 use super::name_of;
-use super::rows::answer_each;
+use super::rows::{answer_each, without_place};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
 
@@ -36,11 +37,14 @@ struct Row<'a> {
 
 /// Rules as a settings file has them.
 #[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Rules {
-    deny: Vec<String>,
-    ask: Vec<String>,
-    allow: Vec<String>,
+#[serde(deny_unknown_fields)]
+struct Rules<'a> {
+    #[serde(borrow)]
+    deny: Option<&'a RawValue>,
+    #[serde(borrow)]
+    ask: Option<&'a RawValue>,
+    #[serde(borrow)]
+    allow: Option<&'a RawValue>,
 }
 
 #[derive(Serialize)]
@@ -125,12 +129,15 @@ impl Judge {
         {
             return Ok(rules.clone());
         }
-        let given: Rules =
-            serde_json::from_str(text).map_err(|error| format!("`rules`: {}", reason(&error)))?;
+        if !text.starts_with('{') {
+            return Err("`rules` must be an object".to_owned());
+        }
+        let given: Rules<'_> =
+            serde_json::from_str(text).map_err(|error| format!("`rules`: {}", without_place(&error)))?;
         let given = RuleSet {
-            deny: parsed("deny", &given.deny)?,
-            ask: parsed("ask", &given.ask)?,
-            allow: parsed("allow", &given.allow)?,
+            deny: parsed("deny", given.deny)?,
+            ask: parsed("ask", given.ask)?,
+            allow: parsed("allow", given.allow)?,
         };
         let rules = RuleSet::join([RuleSet::seed_defaults(), given]);
         self.rules = Some((text.to_owned(), rules.clone()));
@@ -143,8 +150,8 @@ fn parse(line: &str) -> Result<Row<'_>, String> {
         return Err("the line is not a JSON object".to_owned());
     }
     serde_json::from_str(line).map_err(|error| match error.classify() {
-        Category::Data => reason(&error),
-        _ => format!("the line is not JSON: {} at column {}", reason(&error), error.column()),
+        Category::Data => without_place(&error),
+        _ => format!("the line is not JSON: {} at column {}", without_place(&error), error.column()),
     })
 }
 
@@ -158,16 +165,13 @@ fn mode(raw: &RawValue) -> Result<PermissionMode, String> {
 }
 
 /// The rules of one list; reasons name them by their place in it.
-fn parsed(list: &str, texts: &[String]) -> Result<Vec<Rule>, String> {
-    let rule = |(index, text): (usize, &String)| {
+fn parsed(list: &str, texts: Option<&RawValue>) -> Result<Vec<Rule>, String> {
+    let Some(texts) = texts else { return Ok(Vec::new()) };
+    let texts: Vec<Value> = value(&format!("rules.{list}"), texts, "a list")?;
+    let rule = |(index, text): (usize, &Value)| {
         let origin = format!("rules.{list}[{index}]");
+        let text = text.as_str().ok_or_else(|| format!("`{origin}` must be a string"))?;
         Rule::parse(text, &origin).map_err(|error| format!("`{origin}`: {error}"))
     };
     texts.iter().enumerate().map(rule).collect()
-}
-
-/// What is wrong, without the place, which within a line says little.
-fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason).to_owned()
 }

@@ -74,6 +74,10 @@ pub(super) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     print(&explanation, args.json, |output| tell(&explanation, &verdict, policy, output))
 }
 
+/// What to do about arguments that a tool does not take.
+const ARGS_HINT: &str =
+    r#"--args takes what a model would write, such as '{"file_path":"notes.txt"}' for Read"#;
+
 /// The call that `args` describe.
 fn call(args: &ExplainArgs, policy: &PermissionPolicy) -> Result<Call, Failure> {
     let unusable = |reason: String| Failure::new(Exit::Usage, reason);
@@ -90,7 +94,7 @@ fn call(args: &ExplainArgs, policy: &PermissionPolicy) -> Result<Call, Failure> 
             tools.call("Bash", &args.map_err(|error| unusable(error.to_string()))?)
         }
     };
-    called.map_err(|reason| unusable(reason).with_hint("See docs/permissions.md for the names of the tools."))
+    called.map_err(|reason| unusable(reason).with_hint(ARGS_HINT))
 }
 
 /// The command line that `words` are: one word is it already, several would reach a program as they are.

@@ -13,6 +13,9 @@ use crate::stdout::Output;
 /// The longest line that is looked at, in bytes; of a longer one nothing is kept.
 const LONGEST: usize = 16 * 1024 * 1024;
 
+/// What some editors put in front of a text.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// A question that cannot be answered.
 #[derive(Serialize)]
 struct Broken<'a> {
@@ -32,9 +35,13 @@ pub(super) fn answer_each(mut answer: impl FnMut(&str) -> Result<String, String>
     let mut input = io::stdin().lock();
     let mut output = Output::new();
     let mut line = Vec::new();
+    let mut first = true;
     while !output.is_over() {
         let whole = read_line(&mut input, &mut line).map_err(|error| unreadable(&error))?;
         let Some(whole) = whole else { break };
+        if std::mem::take(&mut first) && line.starts_with(BYTE_ORDER_MARK) {
+            line.drain(..BYTE_ORDER_MARK.len());
+        }
         let answered = match std::str::from_utf8(&line) {
             _ if !whole => Err(format!("the line has more than {LONGEST} bytes")),
             Ok(text) if text.trim().is_empty() => continue,
@@ -65,6 +72,12 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<
         input.skip_until(b'\n')?;
     }
     Ok(Some(whole))
+}
+
+/// What is wrong with some JSON, without the place, which within a line says little.
+pub(super) fn without_place(error: &impl ToString) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.as_str(), |(problem, _)| problem).to_owned()
 }
 
 fn unreadable(error: &io::Error) -> Failure {

@@ -13,6 +13,7 @@ use robota_core::{
 use serde_json::{Map, Value, json};
 
 use super::ending::Ending;
+use super::remarks::deeds;
 use crate::exit::Failure;
 
 /// Clients of the protocol compare this version; older ones are warned about.
@@ -127,7 +128,9 @@ impl Frames {
                 }))]
             }
             EventKind::Hook { hook_event_name, system_messages, failures, .. } => {
-                let said = system_messages.iter().map(|text| self.said(hook_event_name, text, "info"));
+                let done = deeds(kind);
+                let said = system_messages.iter().chain(&done);
+                let said = said.map(|text| self.said(hook_event_name, text, "info"));
                 let failed = failures.iter().map(|text| self.said(hook_event_name, text, "warning"));
                 said.chain(failed).collect()
             }
@@ -398,6 +401,9 @@ mod tests {
             "hook_event_name": "Stop",
         });
         assert_eq!(frames_of([hook]), [informational, failed]);
+
+        let told = frames_of([EventKind::of_hooks("Stop", &HookOutcome::blocked("test first"))]);
+        assert_eq!(told[0]["content"], "hook Stop wants the model to go on: test first");
     }
 
     #[test]

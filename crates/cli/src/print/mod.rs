@@ -78,6 +78,8 @@ async fn answer(args: &RunArgs, prompt: String, composition: Composition) -> Res
             complain(&format!("note: {}", session.defects()));
         }
     }
+    // A program that starts robota cannot ask why a rule of its project does not count, so this is always said.
+    composition.ignored.iter().for_each(|notice| complain(&format!("note: {notice}")));
     let view = View::new(args, &composition, &session);
     let exit = drive(&session, prompt, view, &mut signals).await?;
     let mut events = session.subscribe();

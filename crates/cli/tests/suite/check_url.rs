@@ -23,7 +23,7 @@ fn every_row_has_its_line_and_a_broken_one_stops_nothing() {
         json!({"id": null, "url": "http://[::ffff:7f00:1]/"}),
     ];
     let mut input = rows.map(|row| format!("{row}\n")).join(" \t\n");
-    input.push_str("\n{\n{\"id\":\"last\",\"url\":\"https://unknown.example/\"}");
+    input.push_str("\n{\n{\"id\":3}\n{\"id\":\"last\",\"url\":\"https://unknown.example/\"}");
     let run = check_url(input);
     run.assert_success();
     let told: Vec<_> =
@@ -34,15 +34,17 @@ fn every_row_has_its_line_and_a_broken_one_stops_nothing() {
         (json!("broken"), Value::Null),
         (Value::Null, json!("block")),
         (Value::Null, Value::Null),
+        (json!(3), Value::Null),
         (json!("last"), json!("block")),
     ];
     assert_eq!(told, expected);
     let reasons: Vec<_> = run.frames().iter().map(|line| line["reason"].is_string()).collect();
-    assert_eq!(reasons, [true, true, false, true, false, true]);
+    assert_eq!(reasons, [true, true, false, true, false, false, true]);
     assert_eq!(
         run.frames()[2]["error"],
         "`dns`: invalid type: string \"93.184.216.34\", expected a sequence"
     );
+    assert_eq!(run.frames()[5]["error"], "the line is not a row: missing field `url`");
 }
 
 #[test]

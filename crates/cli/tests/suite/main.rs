@@ -7,6 +7,7 @@ mod check_url;
 mod context;
 mod demo;
 mod docs;
+mod hooks;
 mod hostile;
 mod json_output;
 mod kills;

@@ -81,6 +81,17 @@ fn rules_and_mode_decide_as_in_a_run() {
         ("default", "mcp__docs__search", json!({}), "allow", Some("mcp__docs")),
         ("default", "mcp__other__search", json!({}), "ask", None),
         ("plan", "Unheard", json!({}), "deny", None),
+        // Tools of Claude Code go by the rules that its names stand for.
+        ("default", "Task", json!({"subagentType": "reviewer"}), "allow", Some("Agent(reviewer)")),
+        (
+            "bypassPermissions",
+            "MultiEdit",
+            json!({"file_path": "key.pem", "edits": []}),
+            "deny",
+            Some("Read(*.pem)"),
+        ),
+        ("bypassPermissions", "NotebookEdit", json!({"notebook_path": ".git/a.ipynb"}), "ask", None),
+        ("acceptEdits", "NotebookEdit", json!({"notebookPath": "a.ipynb"}), "allow", None),
     ];
     for (mode, tool, args, verdict, rule) in cases {
         let expected = (verdict.to_owned(), rule.map(str::to_owned));
@@ -119,19 +130,11 @@ fn every_row_has_its_answer_and_broken_ones_do_not_stop_the_rest() {
             row(json!({"mode": "yolo"})),
             r#"{"id":1,"error":"`yolo` is not a permission mode; use plan, default, acceptEdits or bypassPermissions"}"#.into(),
         ),
-        (
-            row(json!({"rules": {"deny": ["Read", "Bash(a"]}})),
-            r#"{"id":1,"error":"`rules.deny[1]`: `Bash(a` is not a permission rule: the `(` is not closed"}"#.into(),
-        ),
-        (
-            row(json!({"rules": {"alow": []}})),
-            r#"{"id":1,"error":"`rules`: unknown field `alow`, expected one of `deny`, `ask`, `allow`"}"#.into(),
-        ),
         (row(json!({"tool": ""})), r#"{"id":1,"error":"`tool` is empty"}"#.into()),
         (row(json!({"args": ["ls"]})), r#"{"id":1,"error":"`args` must be an object"}"#.into()),
         (
             row(json!({"args": {}})),
-            r#"{"id":1,"error":"the arguments of Bash cannot be used: missing field `command` at line 1 column 2"}"#.into(),
+            r#"{"id":1,"error":"the arguments of Bash cannot be used: missing field `command`"}"#.into(),
         ),
         (
             row(json!({"tool": "Agent", "args": {"subagent_type": 1}})),
@@ -139,7 +142,7 @@ fn every_row_has_its_answer_and_broken_ones_do_not_stop_the_rest() {
         ),
         ("\n \t\n".into(), String::new()),
         (
-            row(json!({"id": null, "expected": "deny", "rules": {"deny": ["Bash"]}})),
+            row(json!({"id": null, "expected": "deny", "rules": {"deny": ["Bash"], "ask": null}})),
             r#"{"id":null,"verdict":"deny","reason":"The deny rule `Bash` (rules.deny[0]) covers every call of `Bash`.","rule":"Bash"}"#.into(),
         ),
     ];
@@ -151,12 +154,33 @@ fn every_row_has_its_answer_and_broken_ones_do_not_stop_the_rest() {
 }
 
 #[test]
+fn a_rule_that_cannot_be_used_is_named() {
+    let context = context();
+    let cases = [
+        (
+            json!({"deny": ["Read", "Bash(a"]}),
+            "`rules.deny[1]`: `Bash(a` is not a permission rule: the `(` is not closed",
+        ),
+        (json!({"alow": []}), "`rules`: unknown field `alow`, expected one of `deny`, `ask`, `allow`"),
+        (json!([]), "`rules` must be an object"),
+        (json!({"ask": "Bash"}), "`rules.ask` must be a list"),
+        (json!({"ask": ["Read", null]}), "`rules.ask[1]` must be a string"),
+    ];
+    for (rules, error) in cases {
+        let run = check(&context, row(&context, &json!({"rules": rules})));
+        assert_eq!(run.assert_success().frames(), [json!({"id": 1, "error": error})]);
+    }
+}
+
+#[test]
 fn long_lines_and_other_bytes_are_no_trouble() {
     let context = context();
     let long = format!("echo {}", "a".repeat(1_000_000));
     let rules = json!({"allow": ["Bash(echo *)"]});
     let mut input =
         row(&context, &json!({"id": "long", "rules": rules, "args": {"command": long}})).into_bytes();
+    // Some editors put a byte order mark in front of a file.
+    input.splice(0..0, *b"\xef\xbb\xbf");
     input.extend(b"{\"id\":\"bytes\",\"cwd\":\"\xff\"}\n");
     input.extend(std::iter::repeat_n(b'x', 17 * 1024 * 1024));
     // The last line needs no end.

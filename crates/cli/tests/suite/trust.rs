@@ -40,6 +40,7 @@ fn a_guard_of_the_user_keeps_a_command_from_running() {
 fn hooks_of_a_project_run_when_it_is_trusted_and_are_named_when_not() {
     let context = Context::new(
         one_command()
+            .reply("Done again.")
             .reply(Reply::new().tool_call("c2", "Bash", json!({"command": "touch again"})))
             .reply("Done."),
     );
@@ -49,6 +50,9 @@ fn hooks_of_a_project_run_when_it_is_trusted_and_are_named_when_not() {
         "/.claude/settings.json sets 1 hook; ignored because this folder is not trusted; see `robota trust`";
     assert!(run.code == Some(0) && run.stderr.contains(told), "{}", run.stderr);
     assert!(context.space.path("project/made").exists() && !context.space.path("home/ran").exists());
+    // Programs are told as well, where it does not disturb them.
+    let json = context.run(&["-p", "make it", "--output-format", "json"]);
+    assert!(json.frames().len() == 1 && json.stderr.contains(told), "{}", json.stderr);
 
     let trust = context.run(&["trust"]);
     trust.assert_success();
@@ -72,7 +76,11 @@ fn decisions_are_listed_and_taken_back() {
         run.assert_success();
         run.frames().remove(0)
     };
+    let shown = answer(&["trust", "--show", "--json"]);
+    assert_eq!((&shown["trusted"], &shown["changed"]), (&json!(false), &json!(false)));
+    assert!(!context.space.exists("home/.robota"), "a look decides nothing");
     let decided = answer(&["trust", "sub", "--json"]);
+    assert_eq!(shown["files"], decided["files"]);
     assert_eq!(
         decided,
         json!({
@@ -84,6 +92,7 @@ fn decisions_are_listed_and_taken_back() {
         })
     );
     assert_eq!(answer(&["trust", "--list", "--json"])["trusted"][0]["folder"], json!(project));
+    assert_eq!(answer(&["trust", "--show", "--json"])["trusted"], json!(true));
     let revoked = answer(&["trust", "--revoke", "--json"]);
     assert_eq!(revoked, json!({"project": project, "trusted": false, "changed": true}));
     assert_eq!(answer(&["trust", "--list", "--json"]), json!({"trusted": []}));
