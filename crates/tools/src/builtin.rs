@@ -146,9 +146,11 @@ mod tests {
         ];
         for (tool, taken) in tools.iter().zip(taken) {
             let spec = tool.spec();
-            let others: BTreeSet<&str> = spec.spellings.iter().flat_map(|(_, others)| *others).copied().collect();
+            let others: BTreeSet<&str> =
+                spec.spellings.iter().flat_map(|(_, others)| *others).copied().collect();
             let known = spec.spellings.iter().map(|(known, _)| *known);
-            let told: BTreeSet<&str> = taken.iter().map(String::as_str).filter(|name| !others.contains(name)).collect();
+            let told: BTreeSet<&str> =
+                taken.iter().map(String::as_str).filter(|name| !others.contains(name)).collect();
             let properties = spec.input_schema["properties"].as_object().map_or(0, serde_json::Map::len);
             assert_eq!(told.len(), properties, "{}: one name for each argument: {told:?}", spec.name);
             assert!(known.clone().all(|known| told.contains(known)), "{}: {told:?}", spec.name);

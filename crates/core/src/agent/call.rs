@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Agent, Authorization, Before, EndedCall, GateRequest, Turn, output_budget};
 use crate::{
-    DynTool, Error, EventKind, InvalidArguments, PreparedCall, ToolCall, ToolContext, ToolOutcome, ToolResult,
-    ToolSpec,
+    DynTool, Error, EventKind, InvalidArguments, PreparedCall, ToolCall, ToolContext, ToolOutcome,
+    ToolResult, ToolSpec,
 };
 
 /// How long a tool may take to end after an abort; then it is dropped, which kills what it runs.

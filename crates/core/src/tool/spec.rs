@@ -107,7 +107,8 @@ mod tests {
 
     #[test]
     fn hooks_are_told_arguments_under_the_names_they_know() {
-        let spec = ToolSpec::new("Bash", ToolClass::Execute, "").with_spellings(&[("command", &["cmd", "script"])]);
+        let spec =
+            ToolSpec::new("Bash", ToolClass::Execute, "").with_spellings(&[("command", &["cmd", "script"])]);
         let told = |arguments| spec.as_hooks_know(arguments);
         assert_eq!(told(json!({"cmd": "ls", "timeout": 5})), json!({"command": "ls", "timeout": 5}));
         assert_eq!(told(json!({"command": "ls"})), json!({"command": "ls"}));
