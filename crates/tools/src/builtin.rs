@@ -88,3 +88,73 @@ pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
         erase(WebSearch { backend: search }),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use robota_core::Tool;
+    use serde::Deserialize;
+    use serde::de::value::Error;
+    use serde::de::{Deserializer, Error as _, Visitor};
+
+    use super::*;
+
+    /// Tells every name that the fields of a struct have.
+    struct Names;
+
+    impl<'de> Deserializer<'de> for Names {
+        type Error = Error;
+
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+            Err(Error::custom("no struct"))
+        }
+
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            fields: &'static [&'static str],
+            _: V,
+        ) -> Result<V::Value, Error> {
+            Err(Error::custom(fields.join(" ")))
+        }
+
+        serde::forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit
+            unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        }
+    }
+
+    fn taken<T: Tool>() -> BTreeSet<String> {
+        let names = T::Input::deserialize(Names).err().map(|error| error.to_string()).unwrap_or_default();
+        names.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn hooks_know_every_name_that_an_argument_can_have() {
+        let workspace = Workspace::new("/", [], None);
+        let tools = builtin_tools(ToolOptions::new(workspace, Vec::new()));
+        let taken = [
+            taken::<Bash>(),
+            taken::<Read>(),
+            taken::<Write>(),
+            taken::<Edit>(),
+            taken::<Glob>(),
+            taken::<Grep>(),
+            taken::<WebFetch>(),
+            taken::<WebSearch>(),
+        ];
+        for (tool, taken) in tools.iter().zip(taken) {
+            let spec = tool.spec();
+            let others: BTreeSet<&str> =
+                spec.spellings.iter().flat_map(|(_, others)| *others).copied().collect();
+            let known = spec.spellings.iter().map(|(known, _)| *known);
+            let told: BTreeSet<&str> =
+                taken.iter().map(String::as_str).filter(|name| !others.contains(name)).collect();
+            let properties = spec.input_schema["properties"].as_object().map_or(0, serde_json::Map::len);
+            assert_eq!(told.len(), properties, "{}: one name for each argument: {told:?}", spec.name);
+            assert!(known.clone().all(|known| told.contains(known)), "{}: {told:?}", spec.name);
+            assert!(others.iter().all(|other| taken.contains(*other)), "{}: {others:?}", spec.name);
+        }
+    }
+}

@@ -71,7 +71,12 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 async fn answer(args: &RunArgs, prompt: String, composition: Composition) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()
         .map_err(|error| Failure::new(Exit::Failed, format!("signals cannot be listened to: {error}")))?;
-    let session = Arc::new(composition.open(args).await?);
+    // Hooks of its start may take long; ended in the middle, there is no session to close.
+    let session = tokio::select! {
+        biased;
+        opened = composition.open(args) => Arc::new(opened?),
+        asked = signals.next() => return Ok(exit_of_signal(asked)),
+    };
     if !args.output_format.is_json() || args.debug {
         composition.notices.iter().for_each(|notice| complain(&format!("note: {notice}")));
         if !session.defects().is_empty() {
@@ -83,7 +88,14 @@ async fn answer(args: &RunArgs, prompt: String, composition: Composition) -> Res
     let view = View::new(args, &composition, &session);
     let exit = drive(&session, prompt, view, &mut signals).await?;
     let mut events = session.subscribe();
-    let closed = session.shutdown("other").await;
+    let closed = loop {
+        tokio::select! {
+            biased;
+            closed = session.shutdown("other") => break closed,
+            // It goes on behind the step that takes too long: the hooks of the end.
+            _ = signals.next() => {}
+        }
+    };
     if !args.output_format.is_json() {
         while let Some(event) = events.try_recv() {
             remarks::remarks(&event.kind).iter().for_each(|line| complain(line));
@@ -126,7 +138,7 @@ pub(crate) async fn drive(
         biased;
         written = view.finish() => written,
         asked = signals.next() => {
-            return Ok(if asked == Asked::Interrupt { Exit::Interrupted } else { Exit::Terminated });
+            return Ok(exit_of_signal(asked));
         }
     };
     match written {
@@ -170,6 +182,13 @@ async fn follow(session: &Arc<Session>, prompt: String, view: &mut View, signals
         _ if terminated => Ended::Terminated,
         Ok(result) => Ended::Turn(Box::new(result)),
         Err(_) => Ended::GivenUp,
+    }
+}
+
+const fn exit_of_signal(asked: Asked) -> Exit {
+    match asked {
+        Asked::Interrupt => Exit::Interrupted,
+        Asked::Terminate => Exit::Terminated,
     }
 }
 

@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Agent, Authorization, Before, EndedCall, GateRequest, Turn, output_budget};
 use crate::{
-    DynTool, Error, EventKind, InvalidArguments, PreparedCall, ToolCall, ToolContext, ToolOutcome, ToolResult,
+    DynTool, Error, EventKind, InvalidArguments, PreparedCall, ToolCall, ToolContext, ToolOutcome,
+    ToolResult, ToolSpec,
 };
 
 /// How long a tool may take to end after an abort; then it is dropped, which kills what it runs.
@@ -145,7 +146,7 @@ impl Agent {
         if admission.is_aborted() {
             return Dealt::plain(not_run(NOT_RUN_ABORTED, "interrupted"));
         }
-        let Candidate { call, prepared, context, .. } = candidate;
+        let Candidate { tool, call, prepared, context, .. } = candidate;
         let placed = Placed { call: &call, ..placed };
         let refused = match decided {
             Ok(Authorization::Allowed) => None,
@@ -162,7 +163,7 @@ impl Agent {
             // A call that waited for a person has not begun.
             None => match admission.refusal() {
                 Some(outcome) => Dealt::plain(outcome),
-                None => self.execute(admission, placed, prepared, context).await,
+                None => self.execute(admission, placed, (tool.spec(), prepared), context).await,
             },
         }
     }
@@ -171,7 +172,7 @@ impl Agent {
         &self,
         admission: Admission<'_>,
         placed: Placed<'_>,
-        prepared: PreparedCall,
+        (spec, prepared): (&ToolSpec, PreparedCall),
         mut context: Vec<String>,
     ) -> Dealt {
         let Placed { turn, call, .. } = placed;
@@ -194,7 +195,7 @@ impl Agent {
         };
         placed.report(&shown, duration);
         shown.content = output_budget::fit(shown.content, self.config.output_budget);
-        let ended = EndedCall::new(call, &shown, turn.cancel);
+        let ended = EndedCall::new(call, spec, &shown, turn.cancel);
         let after = unless_crashed(|| turn.gate.after(ended)).await.unwrap_or_default();
         context.extend(after.context);
         Dealt { outcome: fatal.map_or(Ok(shown), Err), context }

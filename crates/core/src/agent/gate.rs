@@ -86,6 +86,8 @@ pub enum Authorization {
 pub struct EndedCall<'a> {
     /// The call as it ran.
     pub call: &'a ToolCall,
+    /// The tool.
+    pub spec: &'a ToolSpec,
     /// What it came to, as the model will see it.
     pub outcome: &'a ToolOutcome,
     /// Fires when the turn is aborted; it may have fired already.
@@ -93,10 +95,15 @@ pub struct EndedCall<'a> {
 }
 
 impl<'a> EndedCall<'a> {
-    /// The call `call`, which came to `outcome`.
+    /// The call `call` to the tool `spec`, which came to `outcome`.
     #[must_use]
-    pub fn new(call: &'a ToolCall, outcome: &'a ToolOutcome, cancel: &'a CancellationToken) -> Self {
-        Self { call, outcome, cancel }
+    pub fn new(
+        call: &'a ToolCall,
+        spec: &'a ToolSpec,
+        outcome: &'a ToolOutcome,
+        cancel: &'a CancellationToken,
+    ) -> Self {
+        Self { call, spec, outcome, cancel }
     }
 }
 

@@ -4,8 +4,11 @@ use super::{HookDecision, HookOutcome};
 
 /// Joins what hooks said, in the order of their configuration: the strongest decision with its own reason,
 /// the first reason to block and to stop, the last changed arguments, and all texts.
+///
+/// Consent is for the arguments that it was given to: where another hook has the last word on them, it is none.
 pub(super) fn join(outcomes: impl IntoIterator<Item = HookOutcome>) -> HookOutcome {
     let mut joined = HookOutcome::default();
+    let mut changed_with_consent = false;
     for outcome in outcomes {
         let decision = outcome.permission.as_ref().map(|permission| permission.decision);
         let strongest = joined.permission.as_ref().map(|permission| permission.decision);
@@ -13,8 +16,10 @@ pub(super) fn join(outcomes: impl IntoIterator<Item = HookOutcome>) -> HookOutco
         if decision > strongest {
             joined.permission = outcome.permission;
         }
-        if !matches!(decision, Some(HookDecision::Deny | HookDecision::Defer)) {
-            joined.updated_input = outcome.updated_input.or(joined.updated_input);
+        let may_change = !matches!(decision, Some(HookDecision::Deny | HookDecision::Defer));
+        if may_change && outcome.updated_input.is_some() {
+            joined.updated_input = outcome.updated_input;
+            changed_with_consent = decision == Some(HookDecision::Allow);
         }
         joined.block = joined.block.or(outcome.block);
         joined.stop = joined.stop.or(outcome.stop);
@@ -22,8 +27,12 @@ pub(super) fn join(outcomes: impl IntoIterator<Item = HookOutcome>) -> HookOutco
         joined.system_messages.extend(outcome.system_messages);
         joined.failures.extend(outcome.failures);
     }
-    if joined.permission.as_ref().is_some_and(|permission| permission.decision == HookDecision::Deny) {
-        joined.updated_input = None;
+    match joined.permission.as_ref().map(|permission| permission.decision) {
+        Some(HookDecision::Deny) => joined.updated_input = None,
+        Some(HookDecision::Allow) if joined.updated_input.is_some() && !changed_with_consent => {
+            joined.permission = None;
+        }
+        _ => {}
     }
     joined
 }
@@ -52,6 +61,18 @@ mod tests {
         let only_input = HookOutcome { updated_input: Some(json!({})), ..HookOutcome::default() };
         assert_eq!(join([only_input.clone(), HookOutcome::default()]), only_input);
         assert_eq!(join([]), HookOutcome::default());
+    }
+
+    #[test]
+    fn consent_is_not_for_arguments_that_another_hook_gives() {
+        let allow = || HookOutcome::decided(HookDecision::Allow, "fine");
+        let changes = || HookOutcome { updated_input: Some(json!({"from": 1})), ..HookOutcome::default() };
+        assert_eq!(join([allow(), changes()]), changes());
+        assert_eq!(join([decides(HookDecision::Allow, "a", 1), changes()]), changes());
+        let own = decides(HookDecision::Allow, "fine", 2);
+        assert_eq!(join([allow(), changes(), own.clone()]), own);
+        let asked = join([HookOutcome::decided(HookDecision::Ask, "look"), changes()]);
+        assert_eq!(asked, decides(HookDecision::Ask, "look", 1));
     }
 
     #[test]

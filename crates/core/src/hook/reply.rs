@@ -16,12 +16,13 @@ pub(super) fn read_reply(event: HookEvent, reply: HookReply) -> Result<HookOutco
         HookReply::Judgement { ok: false, reason } => Ok(objection(event, &reason)),
         HookReply::Output { code: 0, stdout, .. } => read_output(event, &stdout),
         HookReply::Output { code: 2, stderr, .. } => Ok(objection(event, &stderr)),
-        HookReply::Output { code, stderr, .. } => read_code(code, &stderr),
+        HookReply::Output { code, stdout, stderr } => read_code(event, code, &stdout, &stderr),
     }
 }
 
-/// A program that ended with an error: one that could not decide, or one that only reports.
-fn read_code(code: i32, stderr: &str) -> Result<HookOutcome, String> {
+/// A program that ended with an error: one that could not decide, one that has printed what it decided all the
+/// same, or one that only reports.
+fn read_code(event: HookEvent, code: i32, stdout: &str, stderr: &str) -> Result<HookOutcome, String> {
     let said = match one_line(stderr) {
         said if said.is_empty() => said,
         said => format!(": {said}"),
@@ -31,16 +32,29 @@ fn read_code(code: i32, stderr: &str) -> Result<HookOutcome, String> {
         127 => Err(format!("was not found (code 127){said}")),
         // What a shell makes of a program that a signal ended.
         129..=159 => Err(format!("was ended by signal {} (code {code}){said}", code - 128)),
-        _ => {
+        _ => Ok(in_spite_of_error(event, stdout).unwrap_or_else(|| {
             let failure = format!("ended with code {code}, which stops nothing{said}");
-            Ok(HookOutcome { failures: vec![failure], ..HookOutcome::default() })
-        }
+            HookOutcome { failures: vec![failure], ..HookOutcome::default() }
+        })),
     }
+}
+
+/// The valid JSON of a program that ended with an error. Its consent, and its arguments, do not count.
+fn in_spite_of_error(event: HookEvent, stdout: &str) -> Option<HookOutcome> {
+    let mut outcome = serde_json::from_str::<Output>(text_of(stdout)).ok()?.outcome(event).ok()?;
+    outcome.permission.take_if(|permission| permission.decision == HookDecision::Allow);
+    outcome.updated_input = None;
+    (!outcome.is_empty()).then_some(outcome)
+}
+
+/// What was printed; a byte order mark in front, as some shells write it, must not hide a decision.
+fn text_of(stdout: &str) -> &str {
+    stdout.trim_start_matches(|c: char| c == '\u{feff}' || c.is_whitespace()).trim_end()
 }
 
 /// What is printed with code 0.
 fn read_output(event: HookEvent, stdout: &str) -> Result<HookOutcome, String> {
-    let text = stdout.trim();
+    let text = text_of(stdout);
     if text.starts_with('{') {
         let output = serde_json::from_str::<Output>(text);
         return output.map_err(|error| format!("printed JSON that cannot be read: {error}"))?.outcome(event);
@@ -290,6 +304,7 @@ mod tests {
         let mut expected = message("hi");
         expected.stop = Some("enough\u{fffd}[1m".into());
         assert_eq!(prints(HookEvent::PostToolUse, &output), expected);
+        assert_eq!(ends(PRE, 0, "\u{feff}\n{\"systemMessage\": \"hi\"}", "").unwrap(), message("hi"));
         let unexplained = prints(PRE, &json!({"continue": false}));
         assert_eq!(unexplained.stop.as_deref(), Some("A PreToolUse hook ended the turn."));
         assert!(prints(PRE, &json!({"continue": true, "ok": true})).is_empty());
@@ -308,6 +323,13 @@ mod tests {
         assert_eq!(fails(126, ""), "cannot be executed (code 126): oh no");
         assert_eq!(fails(127, ""), "was not found (code 127): oh no");
         assert_eq!(fails(137, ""), "was ended by signal 9 (code 137): oh no");
+        assert_eq!(
+            ends(PRE, 1, "{\"decision\": \"block\", \"reason\": \"no\"}", "oh").unwrap(),
+            HookOutcome::decided(HookDecision::Deny, "no")
+        );
+        for stdout in ["", "{\"decision\": \"approve\"}", "{\"decision\": \"blo", "[]"] {
+            assert_eq!(ends(PRE, 1, stdout, "oh").unwrap().failures.len(), 1, "{stdout}");
+        }
         let other = ends(PRE, 1, "", "oh").unwrap();
         let expected = vec!["ended with code 1, which stops nothing: oh".to_owned()];
         assert_eq!(other, HookOutcome { failures: expected, ..HookOutcome::default() });

@@ -67,6 +67,18 @@ mod tests {
     }
 
     #[test]
+    fn comments_alone_and_line_ends_of_windows_stay() {
+        let commented = added("// mine\n", &["Read"]).unwrap();
+        assert!(commented.starts_with("// mine\n{\n"), "{commented:?}");
+        let windows = added(
+            "{\r\n  \"permissions\": {\r\n    \"allow\": [\r\n      \"Read\"\r\n    ]\r\n  }\r\n}\r\n",
+            &["Edit"],
+        )
+        .unwrap();
+        assert!(windows.contains("      \"Read\",\r\n      \"Edit\"\r\n    ]\r\n"), "{windows:?}");
+    }
+
+    #[test]
     fn what_is_in_the_way_stays_where_it_is() {
         let refused = |text: &str| with_allow_rules(text, &["Read".to_owned()]).unwrap_err();
         assert_eq!(refused("[]"), "it is not an object");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::ProjectPaths;
 use crate::local_rules::approvals_file;
+use crate::trust::is_outside;
 
 /// One settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,14 +42,18 @@ pub enum Format {
 impl Layer {
     /// The layers of a project, lowest first (seed `001`, Settings Configuration), and behind those of the
     /// user what they have allowed for good in this project while it was not trusted. A file that is reached
-    /// twice, as in a session in the home folder, counts once, as the user's.
+    /// twice, as in a session in the home folder, counts once, as the user's. A folder of the user within the
+    /// project is the project's: whoever wrote that could have written its settings.
     #[must_use]
     pub fn all(paths: &ProjectPaths) -> Vec<Self> {
         let project =
             |path: &str, format| Self { path: paths.root.join(path), scope: Scope::Project, format };
         let user =
             |folder: &Path, path: &str, format| Self { path: folder.join(path), scope: Scope::User, format };
-        let user_robota = paths.user_dir.as_deref().map(|dir| user(dir, "settings.json", Format::Robota));
+        let user_robota = paths.user_dir.as_deref().map(|dir| Self {
+            scope: if is_outside(dir, paths) { Scope::User } else { Scope::Project },
+            ..user(dir, "settings.json", Format::Robota)
+        });
         let user_claude = paths.home.as_deref().map(|dir| user(dir, ".claude/settings.json", Format::Claude));
         let local = Self::local(paths);
         let of_project = [

@@ -151,9 +151,11 @@ impl TrustStore {
     }
 }
 
-/// Whether `folder` of the user lies outside of the project. In the home folder everything is the user's.
+/// Whether `folder` of the user lies outside of the project, which may have brought along what lies within it.
+/// A project that the home folder lies in has not brought that along.
 pub(crate) fn is_outside(folder: &Path, paths: &ProjectPaths) -> bool {
-    paths.home.as_deref() == Some(&paths.root) || !folder.starts_with(&paths.root)
+    let is_at_home = |home: &PathBuf| home.starts_with(&paths.root) && folder.starts_with(home);
+    !folder.starts_with(&paths.root) || paths.home.as_ref().is_some_and(is_at_home)
 }
 
 /// Why `root` may not be trusted for good.
@@ -183,6 +185,11 @@ fn read(path: &Path) -> Result<Option<Decisions>, TrustError> {
         return Err(corrupt(
             "others can write to it; after a look at what it says, `chmod 600` it".to_owned(),
         ));
+    }
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let owner = folder.metadata().map_err(TrustError::file(folder, "read"))?.uid();
+    if found.uid() != owner {
+        return Err(corrupt(format!("it belongs to another user than {}", folder.display())));
     }
     let decisions: Decisions = serde_json::from_str(&text).map_err(|error| corrupt(error.to_string()))?;
     if decisions.version != VERSION {

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use robota_core::HookFailurePolicy;
-use robota_framework::{Environment, ProviderOverrides, ResolvedProvider, SessionBlueprint, Settings};
+use robota_framework::{
+    Environment, ProjectPaths, ProviderOverrides, ResolvedProvider, SessionBlueprint, Settings,
+};
 use robota_testkit::{Reply, Script, ScriptedProvider, fixed_ambient};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use robota_core::{HookCall, HookDecision, HookInput, HookOutcome, PermissionMode, SessionSource};
+use robota_core::{HookCall, HookDecision, HookInput, HookOutcome, HookScope, PermissionMode, SessionSource};
 
 use crate::workspace::Workspace;
 
@@ -42,6 +44,21 @@ fn no_layer_drops_a_hook_of_another_and_projects_need_trust() {
     assert_eq!((settings.hooks.groups.len(), settings.hook_failure), (3, Some(HookFailurePolicy::Closed)));
     workspace.write("home/.robota/settings.json", r#"{"disableAllHooks": true}"#);
     assert_eq!(Settings::load(&workspace.paths(), true).unwrap().hooks.groups, []);
+}
+
+#[test]
+fn a_folder_of_the_user_within_the_project_is_the_projects() {
+    let workspace = Workspace::new(&[("repo/.robota/settings.json", HOOK), ("home/repo/.git/HEAD", "")]);
+    let (root, home) = (workspace.path("repo"), workspace.path("home"));
+    let load = |paths: &ProjectPaths, trusted| Settings::load(paths, trusted).unwrap().hooks.groups;
+    let inside = ProjectPaths::detect(&root, Some(&home), Some(&root.join(".robota"))).unwrap();
+    assert_eq!(load(&inside, false), []);
+    assert_eq!(load(&inside, true)[0].origin.scope, HookScope::Project);
+    // What lies in the home folder is the user's, also in a project around it.
+    workspace.write("home/.robota/settings.json", HOOK);
+    workspace.write(".git/HEAD", "");
+    let around = ProjectPaths::detect(&workspace.path(""), Some(&home), None).unwrap();
+    assert_eq!(load(&around, false)[0].origin.scope, HookScope::User);
 }
 
 #[test]

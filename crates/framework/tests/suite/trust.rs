@@ -1,6 +1,6 @@
 //! Which projects are trusted, and where that is kept.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::sync::Arc;
 
 use robota_framework::{ProjectPaths, TrustError, TrustStore};
@@ -77,6 +77,20 @@ fn a_file_of_decisions_that_is_not_what_robota_wrote_trusts_nothing() {
     std::fs::remove_file(&file).unwrap();
     symlink("/dev/null", &file).unwrap();
     assert!(store.is_trusted(&root).unwrap_err().to_string().contains("symbolic link"));
+}
+
+#[test]
+fn decisions_of_another_user_trust_nothing() {
+    let workspace = Workspace::new(&[]);
+    let (paths, root) = (workspace.paths(), workspace.path("repo"));
+    let store = store(&paths);
+    store.trust(&root).unwrap();
+    let file = workspace.path("home/.robota/trust.json");
+    let owner = file.metadata().unwrap().uid();
+    // Only the superuser can give a file away.
+    if chown(&file, Some(owner + 1), None).is_ok() {
+        assert!(store.is_trusted(&root).unwrap_err().to_string().contains("belongs to another user"));
+    }
 }
 
 #[test]

@@ -99,15 +99,13 @@ impl PermissionEnforcer {
         }
     }
 
-    /// Whether what was approved for the session settles the question. The mode has no say here. Over an ask
-    /// rule, only what was approved in answer to the same question counts.
+    /// Whether what was approved for the session settles the question. The mode has no say here, and over an
+    /// ask rule nothing has that is approved once and for all.
     fn is_approved(&self, policy: &PermissionPolicy, request: &GateRequest<'_>, verdict: &Verdict) -> bool {
-        let approvals = self.conversation.approvals();
         if verdict.decision == Decision::Ask && verdict.basis == Basis::Rule {
-            let rules = &verdict.allow_rules;
-            return !rules.is_empty() && rules.iter().all(|rule| approvals.contains(rule));
+            return false;
         }
-        let mut allow = approvals.rules();
+        let mut allow = self.conversation.approvals().rules();
         if allow.is_empty() {
             return false;
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use robota_core::{
     After, Authorization, Before, EndedCall, GateRequest, HookCall, HookDecision, HookPermission, ToolCall,
-    Verdict,
+    ToolSpec, Verdict,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -30,7 +30,7 @@ pub(super) async fn before(hooks: &LifecycleHooks, request: GateRequest<'_>) -> 
     let call = request.call;
     let told = HookCall::PreToolUse {
         tool_name: call.name.clone(),
-        tool_input: arguments_of(call),
+        tool_input: told_arguments(call, request.spec),
         tool_use_id: call.id.clone(),
     };
     let outcome = hooks.fire(told, request.cancel).await;
@@ -66,7 +66,7 @@ pub(super) async fn after(hooks: &LifecycleHooks, ended: EndedCall<'_>) -> After
 fn told_of_end(ended: &EndedCall<'_>) -> HookCall {
     let (call, outcome) = (ended.call, ended.outcome);
     let (tool_name, tool_use_id) = (call.name.clone(), call.id.clone());
-    let (tool_input, text) = (arguments_of(call), outcome.content.clone());
+    let (tool_input, text) = (told_arguments(call, ended.spec), outcome.content.clone());
     if outcome.is_error {
         let is_interrupt = ended.cancel.is_cancelled();
         return HookCall::PostToolUseFailure {
@@ -95,7 +95,7 @@ pub(super) async fn answer(
     let call = request.call;
     let told = HookCall::PermissionRequest {
         tool_name: call.name.clone(),
-        tool_input: arguments_of(call),
+        tool_input: told_arguments(call, request.spec),
         tool_use_id: call.id.clone(),
         reason: verdict.reason.clone(),
         permission_suggestions: verdict.allow_rules.clone(),
@@ -135,6 +135,11 @@ pub(super) fn notify(hooks: &Arc<LifecycleHooks>, tool_name: &str, cancel: &Canc
         // Out of time or not: there is nobody to tell.
         let _ = tokio::time::timeout(NOTIFICATION, hooks.fire(told, &cancel)).await;
     });
+}
+
+/// The arguments of a call, as hooks are told them.
+fn told_arguments(call: &ToolCall, spec: &ToolSpec) -> Value {
+    spec.as_hooks_know(arguments_of(call))
 }
 
 /// The arguments of a call, as programs read them.

@@ -55,6 +55,12 @@ impl Tool for Edit {
             "Replaces oldString by newString in a file that was read before. oldString must be exactly the text of \
              the file, without line numbers, and occur once: include enough lines around it.",
         )
+        .with_spellings(&[
+            ("file_path", &["filePath", "path", "filename", "file"]),
+            ("old_string", &["oldString", "oldText", "old_text", "old_str"]),
+            ("new_string", &["newString", "newText", "new_text", "new_str"]),
+            ("replace_all", &["replaceAll"]),
+        ])
     }
 
     fn access(&self, input: &EditInput) -> Vec<Access> {

@@ -42,6 +42,10 @@ impl Tool for Write {
             "Creates a file, with its folders, or replaces one that was read before. To change part of a file use \
              Edit.",
         )
+        .with_spellings(&[
+            ("file_path", &["filePath", "path", "filename", "file"]),
+            ("content", &["contents", "text", "file_text"]),
+        ])
     }
 
     fn access(&self, input: &WriteInput) -> Vec<Access> {

@@ -59,6 +59,10 @@ impl Tool for Glob {
             "Finds files by path pattern, newest first. Files ignored by git are left out.",
         )
         .read_only()
+        .with_spellings(&[
+            ("pattern", &["glob", "glob_pattern"]),
+            ("path", &["directory", "dir", "target_directory"]),
+        ])
     }
 
     fn access(&self, input: &GlobInput) -> Vec<Access> {

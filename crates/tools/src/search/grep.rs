@@ -98,6 +98,15 @@ impl Tool for Grep {
              path. Files ignored by git and binary files are left out.",
         )
         .read_only()
+        .with_spellings(&[
+            ("pattern", &["query", "regex"]),
+            ("path", &["directory", "dir", "file_path"]),
+            ("glob", &["include", "include_pattern"]),
+            ("output_mode", &["outputMode"]),
+            ("-C", &["contextLines", "context_lines", "context"]),
+            ("head_limit", &["headLimit", "max_results", "limit"]),
+            ("-i", &["ignoreCase", "ignore_case", "case_insensitive"]),
+        ])
     }
 
     fn access(&self, input: &GrepInput) -> Vec<Access> {

@@ -49,6 +49,9 @@ impl Tool for WebFetch {
              another host is reported, not followed.",
         )
         .read_only()
+        .with_spellings(&[
+            ("url", &["uri"]),
+        ])
     }
 
     fn access(&self, input: &WebFetchInput) -> Vec<Access> {

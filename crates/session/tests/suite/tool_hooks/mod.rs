@@ -10,11 +10,11 @@ use robota_core::{
     Access, Body, DynTool, EventKind, HookCall, HookDecision, HookOutcome, InvalidArguments, PathAccess,
     PreparedCall, ToolClass, ToolOutcome, ToolSpec,
 };
-use robota_session::{Session, replay, validate_session_replay_log_entries};
+use robota_session::{PermissionAnswer, Session, replay, validate_session_replay_log_entries};
 use robota_testkit::{Gate, Reply, Script, ScriptedHooks};
 use serde_json::{Value, json};
 
-use crate::permission::shell;
+use crate::permission::{answering, shell};
 use crate::scene::{Scene, TestTool};
 
 /// Gives a scene hooks.
@@ -98,6 +98,27 @@ async fn hooks_are_told_of_a_call_before_and_after_it() {
     let (tool_response, tool_output) = (json!("done"), "done".to_owned());
     let after = HookCall::PostToolUse { tool_name, tool_input, tool_response, tool_output, tool_use_id };
     assert_eq!(hooks.calls()[2..4], [before, after]);
+}
+
+#[tokio::test]
+async fn hooks_are_told_arguments_under_the_names_they_know() {
+    let mut scene = Scene::new(writes(&["a.md"]));
+    let spec = ToolSpec::new("Edit", ToolClass::Modify, "Changes it.");
+    let spec = spec.with_input_schema(json!({"type": "object"})).with_spellings(&[("file_path", &["path"])]);
+    let root = scene.workspace.root().to_owned();
+    scene = scene.with_tools([Arc::new(Change { spec: Arc::new(spec), root }) as Arc<dyn DynTool>]);
+    scene.options.permissions.mode = robota_core::PermissionMode::Default;
+    let hooks = hooks_on(&mut scene, ScriptedHooks::new());
+    let _ = answering(&mut scene.options, |_| PermissionAnswer::Allow);
+    let session = Session::create(scene.options()).await.unwrap();
+    session.run("Go.").await.unwrap();
+    let told = hooks.calls().into_iter().filter_map(|call| match call {
+        HookCall::PreToolUse { tool_input, .. }
+        | HookCall::PermissionRequest { tool_input, .. }
+        | HookCall::PostToolUse { tool_input, .. } => Some(tool_input),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), vec![json!({"file_path": "a.md"}); 3]);
 }
 
 #[tokio::test]
