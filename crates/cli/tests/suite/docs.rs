@@ -141,6 +141,7 @@ mod assembled {
 }
 
 mod direct {
+    mod guarded;
     mod supervised;
 
     // docs: direct
@@ -280,8 +281,15 @@ fn help() -> String {
 fn the_embedding_guide_shows_the_programs_that_are_compiled_here() {
     let (guide, here) = (read("docs/embedding.md"), include_str!("docs.rs"));
     let supervised = include_str!("docs/direct/supervised.rs");
+    let guarded = include_str!("docs/direct/guarded.rs");
     let shown = blocks(&guide, "rust");
-    let programs = [("assembled", here), ("direct", here), ("supervised", supervised), ("in_tests", here)];
+    let programs = [
+        ("assembled", here),
+        ("direct", here),
+        ("supervised", supervised),
+        ("guarded", guarded),
+        ("in_tests", here),
+    ];
     for (name, source) in programs {
         let (before, after) = source.split_once(&format!("// docs: {name}\n")).unwrap();
         let indent = before.rsplit('\n').next().unwrap_or_default();
