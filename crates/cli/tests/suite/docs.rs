@@ -466,7 +466,7 @@ fn every_frame_that_is_shown_has_the_fields_of_a_real_one() {
     context.space.write("project/greeting.txt", "hello\n");
     let hook = json!({"type": "command", "command": r#"echo '{"systemMessage": "Tests were not run."}'"#});
     let settings = json!({"hooks": {"PreToolUse": [{"hooks": [hook]}]}});
-    context.space.write("home/.robota/settings.json", &settings.to_string());
+    context.space.write("home/.robota/settings.json", settings.to_string());
     let real = context.run(&["-p", "go", "--output-format", "stream-json"]).frames();
     let shape = |frame: &Value| {
         let own = |key: &&String| !["session_id", "uuid"].contains(&key.as_str());

@@ -63,7 +63,7 @@ fn trusting_a_project_is_told_as_shown() {
         "permissions": {"allow": ["Bash(cargo test *)"]},
         "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./check.sh"}]}]},
     });
-    context.space.write("project/.claude/settings.json", &settings.to_string());
+    context.space.write("project/.claude/settings.json", settings.to_string());
     let run = context.run(&["trust"]);
     let project = context.space.path("project").canonicalize().unwrap().display().to_string();
     let told = run.assert_success().stdout.replace(&project, "/home/ada/app");
