@@ -13,6 +13,8 @@ use robota_testkit::{Script, TempWorkspace};
 
 use crate::context::{Context, Run};
 
+mod hooks;
+
 /// The programs of `docs/embedding.md`. What stands between `// docs: NAME` and `// docs: end` is
 /// shown there word for word.
 mod assembled {
@@ -139,6 +141,7 @@ mod assembled {
 }
 
 mod direct {
+    mod guarded;
     mod supervised;
 
     // docs: direct
@@ -278,8 +281,15 @@ fn help() -> String {
 fn the_embedding_guide_shows_the_programs_that_are_compiled_here() {
     let (guide, here) = (read("docs/embedding.md"), include_str!("docs.rs"));
     let supervised = include_str!("docs/direct/supervised.rs");
+    let guarded = include_str!("docs/direct/guarded.rs");
     let shown = blocks(&guide, "rust");
-    let programs = [("assembled", here), ("direct", here), ("supervised", supervised), ("in_tests", here)];
+    let programs = [
+        ("assembled", here),
+        ("direct", here),
+        ("supervised", supervised),
+        ("guarded", guarded),
+        ("in_tests", here),
+    ];
     for (name, source) in programs {
         let (before, after) = source.split_once(&format!("// docs: {name}\n")).unwrap();
         let indent = before.rsplit('\n').next().unwrap_or_default();
@@ -454,6 +464,9 @@ fn every_frame_that_is_shown_has_the_fields_of_a_real_one() {
     let script = Script::new().reply(answer).reply(Reply::error(429, "slow down")).reply("It says hello.");
     let context = Context::new(script);
     context.space.write("project/greeting.txt", "hello\n");
+    let hook = json!({"type": "command", "command": r#"echo '{"systemMessage": "Tests were not run."}'"#});
+    let settings = json!({"hooks": {"PreToolUse": [{"hooks": [hook]}]}});
+    context.space.write("home/.robota/settings.json", settings.to_string());
     let real = context.run(&["-p", "go", "--output-format", "stream-json"]).frames();
     let shape = |frame: &Value| {
         let own = |key: &&String| !["session_id", "uuid"].contains(&key.as_str());
@@ -521,6 +534,33 @@ fn rules_do_what_the_tables_say() {
                     let decided_by_rule =
                         decide(PermissionMode::Default, rules.clone(), tool, access).rule.is_some();
                     assert_eq!(decided_by_rule, expected, "{} and {call}", row[0]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rules_about_hosts_and_names_do_what_the_tables_say() {
+    let page = read("docs/permissions.md");
+    let hosts = rows(&page, "rule for hosts");
+    let names = rows(&page, "allow rule for agents and skills");
+    for row in hosts.iter().chain(&names) {
+        for rule in spans(&row[0]) {
+            let allow = vec![rule.parse().unwrap()];
+            let rules = RuleSet { allow, ..RuleSet::default() };
+            let tool = ["WebFetch", "Skill"].into_iter().find(|tool| rule.starts_with(tool));
+            for (cell, expected) in [(&row[1], true), (&row[2], false)] {
+                for call in spans(cell) {
+                    let access = match tool {
+                        Some("WebFetch") => {
+                            Access::Url { url: format!("https://{call}/"), host: call.to_owned() }
+                        }
+                        _ => Access::Name { name: call.to_owned() },
+                    };
+                    let tool = tool.unwrap_or("Agent");
+                    let verdict = decide(PermissionMode::Default, rules.clone(), tool, access);
+                    assert_eq!(verdict.rule.is_some(), expected, "{rule} and {call}");
                 }
             }
         }
