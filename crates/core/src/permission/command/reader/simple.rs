@@ -131,7 +131,8 @@ impl Reader<'_> {
         let second = behind.split([' ', '\t', '\n', ';']).next().unwrap_or_default();
         let opens =
             |word: &str| word.is_empty() || word.starts_with(['(', '\\', '\n']) || RESERVED.contains(&word);
-        if opens(first) || (!second.is_empty() && opens(second)) {
+        // A name of its own may stand before a compound command, also on the next line.
+        if first.contains('\\') || opens(first) || (!second.is_empty() && opens(second)) {
             return Err(self.misread("only a simple command is understood behind `coproc`"));
         }
         Ok(())
