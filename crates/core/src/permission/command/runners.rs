@@ -153,6 +153,20 @@ pub(super) fn run<'a>(name: &str, words: impl Iterator<Item = &'a str>, fixed: u
     None
 }
 
+/// The number of arguments before the program that a runner's subcommand runs, for deny and ask rules; the
+/// subcommand is empty for a runner that has none.
+pub(super) fn inner(runner: &str, subcommand: &str) -> Option<u8> {
+    match (runner, subcommand) {
+        ("npx" | "bunx" | "pnpx" | "uvx", "") => Some(0),
+        ("npm" | "pnpm" | "yarn" | "bun" | "asdf" | "bundle" | "mise", "exec" | "x" | "dlx") => Some(0),
+        ("uv" | "pdm" | "pipenv" | "pixi" | "poetry" | "rye" | "pipx" | "conda" | "op", "run") => Some(0),
+        ("docker" | "podman" | "docker-compose", "run" | "exec") => Some(1),
+        ("kubectl" | "oc", "exec" | "debug") => Some(1),
+        ("git", "run" | "foreach") => Some(0),
+        _ => None,
+    }
+}
+
 /// Whether a subcommand follows the word: `docker container run`.
 fn is_group(name: &str, word: &str) -> bool {
     matches!(name, "docker" | "podman")

@@ -41,7 +41,7 @@ const WRAPPERS: &[(&str, u8)] = &[
     ("daemonize", 0),
     ("dash", 0),
     ("dbus-run-session", 0),
-    ("direnv", 0),
+    ("direnv", 2),
     ("doas", 0),
     ("dotenvx", 0),
     ("dtrace", 0),
@@ -83,7 +83,7 @@ const WRAPPERS: &[(&str, u8)] = &[
     ("lldb", 0),
     ("logsave", 1),
     ("ltrace", 0),
-    ("machinectl", 0),
+    ("machinectl", 2),
     ("mksh", 0),
     ("mosh", 1),
     ("newgrp", 0),
@@ -96,7 +96,7 @@ const WRAPPERS: &[(&str, u8)] = &[
     ("parallel", 0),
     ("pdsh", 0),
     ("pee", 0),
-    ("perf", 0),
+    ("perf", 1),
     ("pkexec", 0),
     ("posh", 0),
     ("powershell", 0),
@@ -108,7 +108,7 @@ const WRAPPERS: &[(&str, u8)] = &[
     ("rbash", 0),
     ("retry", 0),
     ("rlwrap", 0),
-    ("rr", 0),
+    ("rr", 1),
     ("rtprio", 0),
     ("run-one", 0),
     ("run-parts", 0),
@@ -148,7 +148,7 @@ const WRAPPERS: &[(&str, u8)] = &[
     ("timelimit", 0),
     ("timeout", 1),
     ("tini", 0),
-    ("tmux", 0),
+    ("tmux", 1),
     ("torify", 0),
     ("torsocks", 0),
     ("toybox", 0),
@@ -156,7 +156,7 @@ const WRAPPERS: &[(&str, u8)] = &[
     ("tsocks", 0),
     ("tsp", 0),
     ("uclampset", 0),
-    ("uftrace", 0),
+    ("uftrace", 1),
     ("uname26", 0),
     ("unbuffer", 0),
     ("unshare", 0),
@@ -176,6 +176,24 @@ const WRAPPERS: &[(&str, u8)] = &[
 /// Shells, which run the script named by their first argument.
 const SHELLS: &[&str] =
     &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "rbash", "sh", "tcsh", "yash", "zsh"];
+
+/// Programs that hand text in their arguments or their input to a shell.
+const TEXT_RUNNERS: &[&str] = &[
+    "at",
+    "batch",
+    "env",
+    "eval",
+    "foreach",
+    "hyperfine",
+    "npx",
+    "screen",
+    "script",
+    "ssh",
+    "su",
+    "tmux",
+    "trap",
+    "watch",
+];
 
 /// Interpreters whose first argument is a program, or names one that a later argument can replace, and
 /// programs that run what they read as commands, such as editors.
@@ -276,8 +294,16 @@ pub(super) fn positionals(program: &str) -> Option<u8> {
 /// Whether `program` may run a command line that is given as text.
 pub(super) fn runs_text(program: &str) -> bool {
     let name = base_name(program);
-    SHELLS.contains(&name)
-        || matches!(name, "eval" | "trap" | "ssh" | "su" | "watch" | "parallel" | "xargs" | "env")
+    SHELLS.contains(&name) || TEXT_RUNNERS.contains(&name) || matches!(name, "parallel" | "xargs")
+}
+
+/// Whether the command with these words may run a quotation of its line: a shell without a script, or a
+/// program that hands its arguments to one.
+pub(super) fn runs_quotation(words: &str) -> bool {
+    let mut words = words.split(WORD_GAP);
+    let name = base_name(words.next().unwrap_or_default());
+    TEXT_RUNNERS.contains(&name)
+        || (SHELLS.contains(&name) && words.next().is_none_or(|word| word.starts_with('-')))
 }
 
 /// Whether a command begins behind the word `word`.
