@@ -37,7 +37,12 @@ impl Reader<'_> {
                 }
                 return Err(self.unexpected(Some(b'(')));
             } else {
+                let is_both = self.starts_with("&>");
                 self.redirection(self.at)?;
+                if is_both && self.at_word() {
+                    // `a &>b c` is `a & >b c` where bash is missing and another shell reads it.
+                    return Err(self.misread("what follows `&>` may be a command of its own"));
+                }
             }
             simple.ends_at = self.at;
         }
