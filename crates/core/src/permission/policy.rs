@@ -193,7 +193,7 @@ impl PermissionPolicy {
             }
         }
         if let Some((rule, why)) = withheld {
-            return Err(format!("{} does not cover it: {why}, so only a rule without `*` does", named(rule)));
+            return Err(format!("{} does not cover it: {why}, so only a narrower rule does", named(rule)));
         }
         Err(format!("no allow rule covers {}", target.describe(&call.spec.name)))
     }

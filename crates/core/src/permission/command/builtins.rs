@@ -86,7 +86,16 @@ fn may_read_subscript(words: &[&str]) -> bool {
             is_operator(before) || is_operator(operands.get(index + 1)) || before.is_some_and(is_file_test);
         may_be_option(word) && operands.len() > 1 && !is_operand
     };
-    operands.iter().any(|word| word.contains(MANY)) || operands.iter().enumerate().any(is_open)
+    // The subscript of `a[i]` is evaluated, and with it what `i` holds.
+    let names_more = |pair: &[&str]| matches!(pair, ["-v" | "-R", name] if !is_plain_name(name));
+    operands.iter().any(|word| word.contains(MANY))
+        || operands.iter().enumerate().any(is_open)
+        || operands.windows(2).any(names_more)
+}
+
+/// Whether `word` is a name without a subscript.
+fn is_plain_name(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 #[cfg(test)]
@@ -112,11 +121,15 @@ mod tests {
             "test \u{FDD4} \u{FDD4}",
             "[ \u{FDD4} \u{FDD4} ]",
             "[ -f x -a \u{FDD4} \u{FDD4} ]",
+            "test -v a[x]",
+            "[ -v a\u{FDD4} ]",
+            "[ ! -R a\u{FDD2}x] ]",
         ] {
             assert!(found(command), "{command}");
         }
         for command in [
             "test -f \u{FDD4}",
+            "test -v name",
             "[ \u{FDD4} = \u{FDD4} ]",
             "[ \u{FDD4} ]",
             "read -r line",

@@ -97,7 +97,7 @@ fn covering<'p>(
     Err(match withheld {
         Some((rule, why)) => {
             let origin = rule.origin().map(|origin| format!(" ({origin})")).unwrap_or_default();
-            format!("`{rule}`{origin} does not cover `{}`: {why}, so only a rule without `*` does", shown())
+            format!("`{rule}`{origin} does not cover `{}`: {why}, so only a narrower rule does", shown())
         }
         None => format!("no allow rule covers `{}`", shown()),
     })

@@ -1,35 +1,47 @@
 //! Options and subcommands of `git` that make it run other programs or write outside its work.
 
 use super::options;
+use super::words::has_marks;
 use super::wrapper::shown;
 
-/// Options before the subcommand that bring other settings, programs or repositories with them.
-const REDIRECTING: [&str; 8] =
-    ["-C", "-c", "--attr-source", "--config-env", "--exec-path", "--git-dir", "--namespace", "--work-tree"];
+/// Options before the subcommand that neither take a value of their own nor bring other settings, programs or
+/// repositories with them. (`--bare` makes a repository of the folder, with the settings in it.)
+const PLAIN: [&str; 18] = [
+    "--glob-pathspecs",
+    "--help",
+    "--html-path",
+    "--icase-pathspecs",
+    "--info-path",
+    "--literal-pathspecs",
+    "--man-path",
+    "--no-advice",
+    "--no-lazy-fetch",
+    "--no-optional-locks",
+    "--no-pager",
+    "--no-replace-objects",
+    "--noglob-pathspecs",
+    "--paginate",
+    "--version",
+    "-P",
+    "-h",
+    "-p",
+];
+
+/// Options before the subcommand that take the next word for their value where they have none.
+const WITH_VALUE: [&str; 9] = [
+    "-C",
+    "-c",
+    "--attr-source",
+    "--config-env",
+    "--git-dir",
+    "--namespace",
+    "--shallow-file",
+    "--super-prefix",
+    "--work-tree",
+];
 
 /// Options of any subcommand that run a program or write a file.
-const ANYWHERE: &[&str] = &[
-    "--exec",
-    "--upload-pack",
-    "--receive-pack",
-    "--extcmd",
-    "--open-files-in-pager",
-    "--ext-diff",
-    "--textconv",
-    "--output",
-    "--template",
-    "--config",
-    "--upload-archive",
-    "--tree-filter",
-    "=ext::",
-    "=--to-cmd",
-    "=--cc-cmd",
-    "=--smtp-server",
-    "=--sendmail-cmd",
-    "=--header-cmd",
-    "=--remote-cmd",
-    "--separate-git-dir",
-];
+const ANYWHERE: &str = "--exec --upload-pack --receive-pack --extcmd --open-files-in-pager --ext-diff --textconv --output --template --config --upload-archive --tree-filter =ext:: =--to-cmd =--cc-cmd =--smtp-server =--sendmail-cmd =--header-cmd =--remote-cmd --separate-git-dir";
 
 /// Subcommands of which no option runs a program or writes outside the repository's files.
 const HARMLESS: [&str; 16] = [
@@ -52,23 +64,51 @@ const HARMLESS: [&str; 16] = [
 ];
 
 /// Subcommands, and what is risky among their arguments.
-const SUBCOMMANDS: &[(&str, &[&str])] = &[
-    ("archive", &["-o", "--remote"]),
-    ("clone", &["-u", "-c", "-o"]),
-    ("difftool", &["-x", "-t", "--tool"]),
-    ("diff", &["-o"]),
-    ("format-patch", &["-o"]),
-    ("grep", &["-O"]),
-    ("init", &["-t"]),
-    ("mergetool", &["-t", "--tool"]),
-    ("rebase", &["-x", "-i", "--interactive"]),
-    ("tag", &["-u"]),
+const SUBCOMMANDS: &[(&str, &str)] = &[
+    ("apply", "--unsafe-paths --build-fake-ancestor"),
+    ("archive", "-o --remote"),
+    ("bugreport", "-o"),
+    ("checkout-index", "--prefix"),
+    ("cherry-pick", "--strategy"),
+    ("clone", "-u -c -o"),
+    ("diagnose", "-o"),
+    ("difftool", "-x -t --tool"),
+    ("diff", "-o"),
+    ("fast-export", "--export-marks"),
+    ("format-patch", "-o"),
+    ("grep", "-O"),
+    ("index-pack", "-o"),
+    ("init", "-t"),
+    ("interpret-trailers", "--in-place --trailer"),
+    ("mergetool", "-t --tool"),
+    ("read-tree", "--index-output"),
+    ("rebase", "-x -i --interactive -s --strategy"),
+    ("revert", "--strategy"),
+    ("tag", "-u"),
 ];
 
 /// Subcommands that run what their arguments or settings say, whatever the options; in the second
 /// place those of their actions that do not.
 const RUNNING: &[(&str, &[&str])] = &[
     ("bisect", &["start", "bad", "good", "new", "old", "skip", "next", "reset", "log", "terms"]),
+    ("archimport", &[]),
+    ("bundle", &["list-heads", "verify"]),
+    ("citool", &[]),
+    ("cvsexportcommit", &[]),
+    ("cvsimport", &[]),
+    ("cvsserver", &[]),
+    ("fast-import", &[]),
+    ("fsmonitor--daemon", &["status"]),
+    ("http-backend", &[]),
+    ("http-fetch", &[]),
+    ("http-push", &[]),
+    ("imap-send", &[]),
+    ("mailinfo", &[]),
+    ("mailsplit", &[]),
+    ("maintenance", &["run"]),
+    ("pack-objects", &[]),
+    ("quiltimport", &[]),
+    ("scalar", &[]),
     ("credential", &[]),
     ("daemon", &[]),
     ("filter-branch", &[]),
@@ -110,15 +150,15 @@ fn risky<'a>(words: impl Iterator<Item = &'a str> + Clone, fixed: usize) -> Opti
         if !word.starts_with('-') {
             return subcommand(word, words.skip(at + 1), fixed.saturating_sub(at + 1), fixed > at);
         }
-        let name = word.split('=').next().unwrap_or(word);
-        if REDIRECTING.contains(&name) {
-            let takes_next = !word.contains('=');
-            if fixed < at + 1 + usize::from(takes_next) {
-                return Some(word);
-            }
-            if takes_next {
-                rest.next();
-            }
+        if PLAIN.contains(&word) {
+            continue;
+        }
+        let takes_next = WITH_VALUE.contains(&word);
+        if fixed < at + 1 + usize::from(takes_next) {
+            return Some(word);
+        }
+        if takes_next {
+            rest.next();
         }
     }
     None
@@ -137,10 +177,18 @@ fn subcommand<'a>(
         let reads = |word: &str| {
             matches!(word, "get" | "list" | "-l") || word.starts_with("--get") || word == "--list"
         };
-        return (fixed < 1 && !action.is_none_or(reads)).then_some(name);
+        // `git config user.name` reads as well; a second word would set it.
+        let is_scope = |word: &&str| matches!(*word, "--global" | "--local" | "--system" | "--worktree");
+        let names: Vec<&str> = words.filter(|word| !is_scope(word)).collect();
+        let asks =
+            matches!(names[..], [name] if !name.starts_with('-') && name.contains('.') && !has_marks(name));
+        return (fixed < 1 && !action.is_none_or(reads) && !asks).then_some(name);
     }
     if let Some((_, harmless)) = RUNNING.iter().find(|(runner, _)| *runner == name) {
-        let is_harmless = action.is_none_or(|action| harmless.contains(&action));
+        let is_harmless = match action {
+            None => !harmless.is_empty() || name == "help",
+            Some(action) => harmless.contains(&action),
+        };
         return (!(is_harmless || is_named && fixed >= 1)).then_some(name);
     }
     if HARMLESS.contains(&name) {
@@ -149,10 +197,11 @@ fn subcommand<'a>(
     let is_helper = ["credential-", "remote-", "submodule--", "mergetool--"]
         .iter()
         .any(|prefix| name.starts_with(prefix));
-    if options::may_be_option(name) || name.contains("::") || is_helper {
+    // git runs `git-NAME`, with a slash in the name from where that leads.
+    if options::may_be_option(name) || name.contains("::") || name.contains('/') || is_helper {
         return Some(name);
     }
-    let own = SUBCOMMANDS.iter().find(|(subcommand, _)| *subcommand == name).map_or(&[][..], |(_, own)| own);
+    let own = SUBCOMMANDS.iter().find(|(subcommand, _)| *subcommand == name).map_or("", |(_, own)| own);
     options::find(ANYWHERE, words.clone(), fixed, false).or_else(|| options::find(own, words, fixed, false))
 }
 
@@ -176,6 +225,9 @@ mod tests {
             ("config user.name x", 2, None),
             ("config --get user.name", 0, None),
             ("config", 0, None),
+            ("config --global user.name", 0, None),
+            ("config user.\u{FDD5}", 0, Some("config")),
+            ("config --unset user.name", 0, Some("config")),
             ("rebase --exec id", 0, Some("--exec")),
             ("rebase -x id main", 1, Some("-x")),
             ("rebase main", 0, None),
@@ -191,6 +243,16 @@ mod tests {
             ("ls-remote ext::id", 0, Some("ext::id")),
             ("diff --output=x", 0, Some("--output=x")),
             ("log --oneline", 0, None),
+            ("a/b", 0, Some("a/b")),
+            ("--shallow-file status submodule foreach id", 0, Some("--shallow-file")),
+            ("--bare log", 0, Some("--bare")),
+            ("instaweb", 0, Some("instaweb")),
+            ("help", 0, None),
+            ("bundle create x HEAD", 0, Some("bundle")),
+            ("apply --unsafe-paths x", 0, Some("--unsafe-paths")),
+            ("checkout-index --prefix=/x/ -a", 0, Some("--prefix=/x/")),
+            ("rebase -s ../x main", 0, Some("-s")),
+            ("bisect", 0, None),
             ("commit -m x", 0, None),
             ("checkout -- \u{FDD5}", 0, None),
             ("add \u{FDD0}.rs", 0, None),

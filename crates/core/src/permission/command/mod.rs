@@ -16,6 +16,8 @@ mod cover;
 mod explain;
 mod folders;
 mod git;
+mod interpreters;
+mod option_table;
 mod options;
 mod pattern;
 mod pieces;

@@ -1,271 +1,47 @@
 //! Options that make an innocent program run other programs, or write where it likes.
 
+use super::option_table::risks_of;
 use super::words::is_mark;
 use super::wrapper::shown;
-
-/// A program and what is risky among its arguments: `--long` (in every abbreviation), `-x` (a letter,
-/// in clusters too), `=text` (a word that begins so), and `NAME=` (any word with `=`).
-type Risks = (&'static str, &'static [&'static str]);
-
-const VI: &[&str] =
-    &["-c", "--cmd", "-S", "-s", "-u", "-U", "-i", "-w", "-W", "--listen", "--startuptime", "=+"];
-const TAR: &[&str] = &[
-    "--checkpoint-action",
-    "--to-command",
-    "--use-compress-program",
-    "-I",
-    "--info-script",
-    "--new-volume-script",
-    "-F",
-    "--rsh-command",
-    "--rmt-command",
-    "--absolute-names",
-    "-P",
-    "--index-file",
-];
-const COMPILER: &[&str] =
-    &["=-wrapper", "=-B", "=-specs", "=--specs", "=-fplugin", "=-Xclang", "=-ld-path", "=@"];
-const PACKAGES: &[&str] = &[
-    "--script-shell",
-    "--shell",
-    "--prefix",
-    "-C",
-    "--dir",
-    "--cwd",
-    "--node-options",
-    "--userconfig",
-    "--globalconfig",
-];
-
-/// Sorted by name.
-const TABLE: &[Risks] = &[
-    ("7z", &["=-si", "=-so"]),
-    ("bsdtar", TAR),
-    ("c++", COMPILER),
-    ("cargo", &["--config", "-C", "-Z"]),
-    ("cc", COMPILER),
-    ("clang", COMPILER),
-    ("clang++", COMPILER),
-    ("cmake", &["-P", "-E", "-C", "--toolchain"]),
-    ("cpio", &["--rsh-command", "-O", "-F", "-I"]),
-    (
-        "curl",
-        &[
-            "-o",
-            "-O",
-            "--output",
-            "--remote-name",
-            "--remote-name-all",
-            "--output-dir",
-            "-K",
-            "--config",
-            "-c",
-            "--cookie-jar",
-            "-D",
-            "--dump-header",
-            "--trace",
-            "--trace-ascii",
-            "--stderr",
-            "--libcurl",
-            "--hsts",
-            "--alt-svc",
-            "--etag-save",
-            "-J",
-            "--engine",
-            "--netrc-file",
-        ],
-    ),
-    ("date", &["-s", "--set"]),
-    ("dd", &["=of="]),
-    (
-        "emacs",
-        &["--eval", "--execute", "--load", "-l", "--script", "--funcall", "-f", "--batch", "-Q", "--insert"],
-    ),
-    ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
-    ("fdfind", &["-x", "-X", "--exec", "--exec-batch"]),
-    ("g++", COMPILER),
-    ("gcc", COMPILER),
-    (
-        "gmake",
-        &["--eval", "-E", "-f", "--file", "--makefile", "-C", "--directory", "-I", "--include-dir", "NAME="],
-    ),
-    (
-        "go",
-        &[
-            "=-exec",
-            "=--exec",
-            "=-toolexec",
-            "=--toolexec",
-            "=-overlay",
-            "=--overlay",
-            "=-vettool",
-            "=--vettool",
-            "-C",
-            "=-o",
-            "=-modfile",
-            "=-ldflags",
-            "=-gcflags",
-        ],
-    ),
-    ("gsort", &["--compress-program", "--output", "-o", "-T", "--temporary-directory"]),
-    ("gtar", TAR),
-    ("gvim", VI),
-    (
-        "just",
-        &[
-            "--shell",
-            "--shell-arg",
-            "-f",
-            "--justfile",
-            "-d",
-            "--working-directory",
-            "--set",
-            "-c",
-            "--command",
-            "--chooser",
-            "NAME=",
-        ],
-    ),
-    (
-        "less",
-        &[
-            "=+",
-            "-o",
-            "-O",
-            "--log-file",
-            "--LOG-FILE",
-            "-k",
-            "--lesskey-file",
-            "--lesskey-src",
-            "--lesskey-content",
-            "-T",
-            "--tag-file",
-        ],
-    ),
-    (
-        "make",
-        &["--eval", "-E", "-f", "--file", "--makefile", "-C", "--directory", "-I", "--include-dir", "NAME="],
-    ),
-    (
-        "man",
-        &[
-            "-P",
-            "--pager",
-            "-H",
-            "--html",
-            "-C",
-            "--config-file",
-            "-M",
-            "--manpath",
-            "-X",
-            "-T",
-            "--preprocessor",
-            "-p",
-            "-l",
-        ],
-    ),
-    ("more", &["=+"]),
-    ("ninja", &["-f", "-C"]),
-    ("npm", PACKAGES),
-    ("nvim", VI),
-    (
-        "patch",
-        &["-e", "--ed", "-o", "--output", "-d", "--directory", "-r", "--reject-file", "-B", "--prefix"],
-    ),
-    ("pip", &["--python", "--target", "-t", "--prefix", "--root", "--log"]),
-    ("pip3", &["--python", "--target", "-t", "--prefix", "--root", "--log"]),
-    ("pnpm", PACKAGES),
-    ("pytest", &["-p", "-c", "-o", "--override-ini", "--rootdir", "--confcutdir", "--config-file"]),
-    ("rg", &["--pre", "--hostname-bin"]),
-    (
-        "rsync",
-        &[
-            "-e",
-            "--rsh",
-            "--rsync-path",
-            "-M",
-            "--remote-option",
-            "--log-file",
-            "--write-batch",
-            "--only-write-batch",
-        ],
-    ),
-    ("rustc", &["-C", "--codegen", "-Z", "-o", "--out-dir", "--emit"]),
-    ("rvim", VI),
-    ("scp", &["-S", "-o", "-F", "-D", "-J"]),
-    ("sdiff", &["--diff-program", "-o", "--output"]),
-    ("sftp", &["-S", "-o", "-F", "-D", "-b", "-s", "-J"]),
-    ("sort", &["--compress-program", "--output", "-o", "-T", "--temporary-directory"]),
-    ("split", &["--filter"]),
-    ("ssh-keygen", &["-D", "-f", "-w"]),
-    ("tar", TAR),
-    ("tcpdump", &["-z", "-w", "-W", "-G"]),
-    ("tree", &["-o"]),
-    ("unzip", &["-d"]),
-    ("vi", VI),
-    ("view", VI),
-    ("vim", VI),
-    ("vimdiff", VI),
-    (
-        "wget",
-        &[
-            "--use-askpass",
-            "-e",
-            "--execute",
-            "--config",
-            "-O",
-            "--output-document",
-            "-o",
-            "-a",
-            "--output-file",
-            "--append-output",
-            "-P",
-            "--directory-prefix",
-            "--post-file",
-            "--save-cookies",
-            "--hsts-file",
-            "--warc-file",
-        ],
-    ),
-    ("xxd", &["-r"]),
-    ("yarn", PACKAGES),
-    ("yq", &["-i", "--inplace", "-s", "--split-exp"]),
-    ("zip", &["-T", "--test", "--unzip-command", "-O", "--output-file", "--out", "-lf", "--logfile-path"]),
-];
 
 /// Why a rule with wildcards does not cover the program `name` with these arguments. The first
 /// `fixed` arguments the rule gives literally, so they are the user's word.
 pub(super) fn risky<'a>(name: &str, words: impl Iterator<Item = &'a str>, fixed: usize) -> Option<String> {
-    let at = TABLE.binary_search_by_key(&name, |(program, _)| program).ok()?;
-    let (_, risks) = TABLE.get(at)?;
+    let risks = risks_of(name)?;
     let word = find(risks, words, fixed, name.ends_with("tar"))?;
     Some(format!("`{name} {}` may run or write something", shown(word)))
 }
 
-/// The first of `words` behind the `fixed` ones that is, or may become, one of `risks`.
+/// The first of `words` behind the `fixed` ones that is, or may become, one of `risks`, which are written as
+/// in the table.
 pub(super) fn find<'a>(
-    risks: &[&str],
+    risks: &str,
     words: impl Iterator<Item = &'a str>,
     fixed: usize,
     clusters_without_dash: bool,
 ) -> Option<&'a str> {
     let mut options_end = false;
     let mut takes_value = false;
-    for (index, word) in words.enumerate() {
+    let mut words = words.enumerate().peekable();
+    while let Some((index, word)) = words.next() {
         let is_named = index < fixed;
         // Behind an option `--` may be its value.
         let may_be_value = std::mem::replace(&mut takes_value, word.starts_with('-') && !word.contains('='));
+        let next = words.peek().map(|(_, next)| *next);
         if word == "--" && !options_end && !may_be_value {
+            if !is_named && risks.split(' ').any(|risk| risk == "--") {
+                return Some(word);
+            }
             options_end = true;
         } else if !options_end && !is_named && may_be_option(word) {
             return Some(word);
         } else if !options_end && is_named {
             // A value may follow in a word of its own; that the rule gives literally too, or not at all.
-            if index + 1 == fixed && !word.contains('=') && risks.iter().any(|risk| is_risk(word, risk)) {
+            if index + 1 == fixed && !word.contains('=') && is_risky(word, None, risks, false) {
                 return Some(word);
             }
-        } else if risks.iter().any(|risk| is_risk(word, risk) && (!options_end || !risk.starts_with('-')))
-            || (clusters_without_dash && index == 0 && word.contains(['I', 'F', 'P']))
+        } else if is_risky(word, next, risks, options_end)
+            || (clusters_without_dash && index == 0 && word.contains(['I', 'F', 'P', 'g']))
         {
             return Some(word);
         }
@@ -283,20 +59,56 @@ fn is_mark_but_home(c: char) -> bool {
     is_mark(c) && c != super::words::unquoted('~')
 }
 
-fn is_risk(word: &str, risk: &str) -> bool {
+/// Whether `word`, before the word `next`, is one of `risks`; where options have ended, none of these is.
+fn is_risky(word: &str, next: Option<&str>, risks: &str, options_end: bool) -> bool {
+    let risks = || risks.split(' ');
+    if risks().filter_map(|risk| risk.strip_prefix('!')).any(|harmless| word.starts_with(harmless)) {
+        return false;
+    }
+    let values = risks().next().and_then(|first| first.strip_prefix(':')).unwrap_or_default();
+    risks().any(|risk| {
+        let option = risk.strip_prefix('>').unwrap_or(risk);
+        if option.starts_with('-') && options_end {
+            return false;
+        }
+        is_risk(word, option, values) && !(option.len() < risk.len() && is_discarded(word, next, option))
+    })
+}
+
+/// Whether the value of `option` in `word`, or behind it, is the standard output or nothing.
+fn is_discarded(word: &str, next: Option<&str>, option: &str) -> bool {
+    let value = match option.strip_prefix("--") {
+        Some(_) if word == option => next,
+        Some(_) => word.strip_prefix(option).and_then(|rest| rest.strip_prefix('=')),
+        None => {
+            let letter = option.strip_prefix('-').unwrap_or_default();
+            word.split_once(letter).map(|(_, value)| value).filter(|value| !value.is_empty()).or(next)
+        }
+    };
+    matches!(value, Some("-" | "/dev/null"))
+}
+
+/// Whether `word` is `risk`; `values` are the letters behind which a cluster is a value.
+fn is_risk(word: &str, risk: &str, values: &str) -> bool {
     if risk == "NAME=" {
         return word.contains('=') && !word.starts_with('-');
     }
     if let Some(beginning) = risk.strip_prefix('=') {
         return word.starts_with(beginning);
     }
+    if let Some(part) = risk.strip_prefix('*') {
+        return word.contains(part);
+    }
     if let Some(long) = risk.strip_prefix("--") {
         let given = word.strip_prefix("--").unwrap_or_default().split('=').next().unwrap_or_default();
         return !given.is_empty() && long.starts_with(given);
     }
-    let letters = risk.strip_prefix('-').unwrap_or_default();
+    let Some(letters) = risk.strip_prefix('-') else { return false };
     match word.strip_prefix('-') {
-        Some(cluster) if letters.len() == 1 => !cluster.starts_with('-') && cluster.contains(letters),
+        Some(cluster) if letters.len() == 1 => {
+            let end = cluster.find(|letter| values.contains(letter)).map_or(cluster.len(), |at| at + 1);
+            !cluster.starts_with('-') && cluster.get(..end).unwrap_or(cluster).contains(letters)
+        }
         Some(cluster) => cluster.starts_with(letters),
         None => false,
     }
@@ -306,18 +118,14 @@ fn is_risk(word: &str, risk: &str) -> bool {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_table_is_sorted() {
-        assert!(TABLE.is_sorted_by_key(|(name, _)| *name));
+    fn found(command: &str, fixed: usize) -> bool {
+        let mut words = command.split(' ');
+        let name = words.next().unwrap();
+        risky(name, words, fixed).is_some()
     }
 
     #[test]
     fn risky_options_are_found_in_every_form() {
-        let found = |command: &str, fixed| {
-            let mut words = command.split(' ');
-            let name = words.next().unwrap();
-            risky(name, words, fixed).is_some()
-        };
         for command in [
             "tar xf a --checkpoint-action=exec=id",
             "tar --to-comm x",
@@ -330,7 +138,20 @@ mod tests {
             "curl -sSLo x",
             "make SHELL=x",
             "make --eval x",
-            "vim +q",
+            "curl -XPOSTo x -o y",
+            "curl -w %output{x} y",
+            "curl -Oo /dev/null x",
+            "curl -o x -o - y",
+            "curl -T a file:///x",
+            "wget -qO x y",
+            "go build --ldflags=x",
+            "go -C x build",
+            "cmake -DCMAKE_C_COMPILER=x .",
+            "cmake --build . -- -f x",
+            "kubectl --kubeconfig x get pods",
+            "install -s --strip-prog=x a b",
+            "tar cfg a b c",
+            "sort -to -ok x",
             "zip -TT id",
             "man -Pid x",
             "wget -O x",
@@ -342,6 +163,10 @@ mod tests {
         ] {
             assert!(found(command, 0), "{command}");
         }
+    }
+
+    #[test]
+    fn harmless_options_are_left_alone() {
         for command in [
             "tar xzf a",
             "tar -czf a b",
@@ -356,6 +181,14 @@ mod tests {
             "ls -o",
             "sort -- -o",
             "curl --fail x",
+            "curl -XPOST x",
+            "curl -sSo /dev/null -w %{http_code} x",
+            "curl -sD - -o /dev/null x",
+            "wget -qO- x",
+            "wget --output-document=- x",
+            "sort -to x",
+            "go test -run=TestCamel",
+            "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release",
         ] {
             assert!(!found(command, 0), "{command}");
         }

@@ -5,7 +5,7 @@
 //! argument of `sh -c` is seen too. Assignments and programs that run other programs are skipped.
 //! This is a net and not a wall: a command can still be assembled from variables.
 
-use super::script::Script;
+use super::script::{Script, program};
 use super::starts::find_starts;
 use super::words::{WORD_GAP, unmarked};
 use super::wrapper;
@@ -54,13 +54,17 @@ impl Pieces {
             first_bytes: [0; 4],
             redirected: Vec::new(),
         };
-        Cutter::new(command, true, &mut pieces).run();
-        let runs_text = pieces.runs_text();
+        Cutter::new(command, Quotes::Heeded, &mut pieces).run();
+        let runs_text = pieces.any_start(|words| wrapper::runs_text(program(words)));
+        let runs_quotation = runs_text && pieces.any_start(wrapper::runs_quotation);
         let found = pieces.redirected.len();
-        Cutter::new(command, false, &mut pieces).run();
+        Cutter::new(command, Quotes::Ignored, &mut pieces).run();
         if !runs_text {
             // What stands in quotes redirects nothing.
             pieces.redirected.truncate(found);
+        }
+        if runs_quotation {
+            Cutter::new(command, Quotes::Cut, &mut pieces).run();
         }
         pieces
     }
@@ -101,13 +105,10 @@ impl Pieces {
         }
     }
 
-    /// Whether something in it may run a command line that is given as text.
-    fn runs_text(&self) -> bool {
+    /// Whether `holds` for the words from some place on at which a command may begin.
+    fn any_start(&self, holds: impl Fn(&str) -> bool) -> bool {
         self.iter().any(|piece| {
-            piece.starts.iter().any(|start| {
-                let words = piece.words.get(*start..).unwrap_or_default();
-                wrapper::runs_text(words.split(WORD_GAP).next().unwrap_or_default())
-            })
+            piece.starts.iter().any(|start| holds(piece.words.get(*start..).unwrap_or_default()))
         })
     }
 
@@ -174,10 +175,21 @@ enum Skip {
     Text,
 }
 
-/// Cuts one command line in one of the two ways.
+/// What quotes do when a command line is cut.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quotes {
+    /// What they do in the shell.
+    Heeded,
+    /// Nothing.
+    Ignored,
+    /// They end a piece, so that a quotation is one of its own.
+    Cut,
+}
+
+/// Cuts one command line in one of these ways.
 struct Cutter<'a> {
     rest: &'a str,
-    heeds_quotes: bool,
+    quotes: Quotes,
     pieces: &'a mut Pieces,
     piece_start: usize,
     word_start: usize,
@@ -189,11 +201,11 @@ struct Cutter<'a> {
 }
 
 impl<'a> Cutter<'a> {
-    fn new(command: &'a str, heeds_quotes: bool, pieces: &'a mut Pieces) -> Self {
+    fn new(command: &'a str, quotes: Quotes, pieces: &'a mut Pieces) -> Self {
         let start = pieces.words.len();
         Self {
             rest: command,
-            heeds_quotes,
+            quotes,
             pieces,
             piece_start: start,
             word_start: start,
@@ -229,14 +241,15 @@ impl<'a> Cutter<'a> {
             '&' if self.skip('>') => self.redirect('>'),
             '&' => self.end_piece(),
             '<' | '>' => self.redirect(c),
-            '{' | '}' if !self.heeds_quotes => {
+            '{' | '}' if self.quotes != Quotes::Heeded => {
                 self.in_braces = c == '{';
                 self.end_piece();
             }
             ',' if self.in_braces => self.end_word(),
             '\\' => self.backslash(),
             '$' => self.dollar(),
-            '\'' | '"' if !self.heeds_quotes => {}
+            '\'' | '"' if self.quotes == Quotes::Ignored => {}
+            '\'' | '"' if self.quotes == Quotes::Cut => self.end_piece(),
             '\'' => self.single_quoted(),
             '"' => self.double_quoted(),
             _ => self.push(c),
@@ -249,7 +262,7 @@ impl<'a> Cutter<'a> {
     }
 
     fn backslash(&mut self) {
-        if self.skip('\n') || !self.heeds_quotes {
+        if self.skip('\n') || self.quotes != Quotes::Heeded {
             return;
         }
         let escaped = self.next();
@@ -265,7 +278,7 @@ impl<'a> Cutter<'a> {
             let modifier = rest.char_indices().take(LONGEST_MODIFIER).find(|(_, c)| *c == '}');
             self.rest = modifier.and_then(|(at, _)| rest.get(at + 1..)).unwrap_or(rest);
             self.end_word();
-        } else if self.heeds_quotes && self.skip('\'') {
+        } else if self.quotes == Quotes::Heeded && self.skip('\'') {
             self.ansi_quoted();
         } else if !self.rest.starts_with(['\'', '"']) {
             self.push('$');
@@ -424,6 +437,19 @@ mod tests {
             "cat <<EOF\nit's\nEOF\nrm x",
             "ls # it's\nrm x",
             "eval rm x",
+            "bash <<< 'rm x'",
+            "echo 'rm x' | sh",
+            "env -S\"rm x\"",
+            "npm exec -- rm x",
+            "npx rm x",
+            "docker exec web rm x",
+            "kubectl exec p -- rm x",
+            "git bisect run rm x",
+            "git submodule foreach 'rm x'",
+            "perf stat rm x",
+            "tmux new-session -d 'rm x'",
+            "at now <<< 'rm x'",
+            "ssh-agent rm x",
         ] {
             assert!(commands(command).contains(&"rm x".to_owned()), "{command}: {:?}", commands(command));
         }
@@ -431,9 +457,16 @@ mod tests {
 
     #[test]
     fn arguments_are_not_commands() {
-        for command in
-            ["echo rm x", "grep -r 'rm x' .", "git commit -m 'rm x'", "cat >rm x", "find . -name rm x"]
-        {
+        for command in [
+            "echo rm x",
+            "grep -r 'rm x' .",
+            "git commit -m 'rm x'",
+            "cat >rm x",
+            "find . -name rm x",
+            "echo 'rm x'; sh build.sh",
+            "npm run rm x",
+            "docker rm x",
+        ] {
             assert!(!commands(command).contains(&"rm x".to_owned()), "{command}: {:?}", commands(command));
         }
     }

@@ -1,7 +1,7 @@
 //! Where in the words of a piece commands may begin.
 
 use super::words::WORD_GAP;
-use super::wrapper;
+use super::{runners, wrapper};
 
 /// What the words of a piece are looked through for.
 #[derive(Clone, Copy)]
@@ -20,6 +20,7 @@ pub(super) fn find_starts(words: &str, starts: &mut Vec<usize>) {
     let mut in_find = false;
     let mut behind_exec = false;
     let mut offset = 0;
+    let mut runner = "";
     for word in words.split(WORD_GAP) {
         let is_option = word.starts_with('-');
         let may_be_command = match seek {
@@ -35,6 +36,13 @@ pub(super) fn find_starts(words: &str, starts: &mut Vec<usize>) {
             }
             in_find |= name == "find";
             seek = behind_command(seek, word, name);
+            runner = name;
+        } else if let (Seek::Arguments, Some(positionals)) = (seek, runners::inner(runner, word)) {
+            if word == "foreach" {
+                starts.push(offset);
+            }
+            seek = Seek::Inner { positionals, behind_option: false };
+            runner = "";
         } else if let Seek::Inner { behind_option, .. } = &mut seek {
             *behind_option = is_option;
         }
@@ -48,7 +56,7 @@ fn behind_command(seek: Seek, word: &str, name: &str) -> Seek {
     if matches!(seek, Seek::Command) && wrapper::opens_command(word) {
         return Seek::Command;
     }
-    if let Some(positionals) = wrapper::positionals(name) {
+    if let Some(positionals) = wrapper::positionals(name).or_else(|| runners::inner(name, "")) {
         return Seek::Inner { positionals, behind_option: false };
     }
     match seek {

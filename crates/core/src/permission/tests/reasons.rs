@@ -57,7 +57,7 @@ fn what_is_not_covered_is_said_with_the_rule_that_would_cover_it() {
         (
             "env ls",
             "In default mode Bash needs consent, and `Bash(env *)` (user settings) does not cover `env ls`: `env` runs \
-             the command in its arguments, so only a rule without `*` does.",
+             the command in its arguments, so only a narrower rule does.",
             Some("Bash(env ls)"),
         ),
         ("", "In default mode Bash needs consent, and the command is empty.", None),

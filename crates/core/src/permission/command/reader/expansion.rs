@@ -100,7 +100,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `$'…'`, with the escapes that stand for one character.
+    /// `$'…'`, with the escapes that stand for one character. `\'` ends it in a `sh` that does not know it.
     fn ansi_quoted(&mut self, words: &mut String) -> Step {
         self.at += 1;
         loop {
@@ -116,7 +116,6 @@ impl Reader<'_> {
                         Some(b't') => '\t',
                         Some(b'r') => '\r',
                         Some(b'\\') => '\\',
-                        Some(b'\'') => '\'',
                         Some(b'"') => '"',
                         _ => return Err(self.misread("an escape within `$'…'` is not understood")),
                     };

@@ -37,7 +37,12 @@ impl Reader<'_> {
                 }
                 return Err(self.unexpected(Some(b'(')));
             } else {
+                let is_both = self.starts_with("&>");
                 self.redirection(self.at)?;
+                if is_both && self.at_word() {
+                    // `a &>b c` is `a & >b c` where bash is missing and another shell reads it.
+                    return Err(self.misread("what follows `&>` may be a command of its own"));
+                }
             }
             simple.ends_at = self.at;
         }
@@ -131,7 +136,8 @@ impl Reader<'_> {
         let second = behind.split([' ', '\t', '\n', ';']).next().unwrap_or_default();
         let opens =
             |word: &str| word.is_empty() || word.starts_with(['(', '\\', '\n']) || RESERVED.contains(&word);
-        if opens(first) || (!second.is_empty() && opens(second)) {
+        // A name of its own may stand before a compound command, also on the next line.
+        if first.contains('\\') || opens(first) || (!second.is_empty() && opens(second)) {
             return Err(self.misread("only a simple command is understood behind `coproc`"));
         }
         Ok(())
