@@ -2,9 +2,10 @@
 //!
 //! A session is a conversation with a language model that may call tools. This crate knows what
 //! such a conversation is made of ([`Message`], [`History`], [`Event`]), what it needs from outside
-//! ([`Provider`], [`Tool`], [`EventSink`], [`ToolGate`], [`Clock`]), and how a turn runs
-//! ([`Agent`]). It reads no file, opens no connection and prints nothing: everything that belongs
-//! to a host arrives as a value or through a port.
+//! ([`Provider`], [`Tool`], [`EventSink`], [`ToolGate`], [`HookRunner`], [`Clock`]), and how a turn runs
+//! ([`Agent`]). [`PermissionPolicy`] decides about calls, [`HookEngine`] runs the hooks around them. It reads
+//! the contents of no file (to judge a command it resolves the paths in it), opens no connection and prints
+//! nothing: everything that belongs to a host arrives as a value or through a port.
 
 mod agent;
 mod ambient;

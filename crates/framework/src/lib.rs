@@ -1,12 +1,13 @@
 //! Assembly of robota sessions: what an embedder or the command line starts from.
 //!
 //! A session is planned from values, in this order: [`ProjectPaths`] says where the project is,
-//! [`Settings`] what user and project have set, [`ResolvedProvider`] which model to talk to and how.
+//! [`TrustStore`] whether the user trusts it, [`Settings`] what user and project have set, [`ResolvedProvider`] which model to talk to and how.
 //! The host constructs the provider, since this crate knows none, and hands all of it to a
-//! [`SessionBlueprint`], which becomes an [`Assembly`]: tools, permission rules, system prompt and note,
+//! [`SessionBlueprint`], which becomes an [`Assembly`]: tools, permission rules, hooks, system prompt and note,
 //! limits and store, ready to open sessions. [`create_query`] is the short way for single prompts.
 //!
-//! The crate reads settings and instruction files, and nothing else: environment, home folder and
+//! The crate reads the user's trust decisions, settings and instruction files, and writes two things: those
+//! decisions, and rules that a person allows for good. Environment, home folder and
 //! working directory arrive as values ([`Environment`]), and nothing is printed; what a person should
 //! know comes back as text (`notices`, `warnings`, `ignored`).
 

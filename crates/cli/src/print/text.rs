@@ -65,9 +65,6 @@ impl TextView {
             }
             EventKind::PermissionDenied { tool_name, parameters, reason, allow_rules, .. } => {
                 let call = format!("{} {}", one_line(tool_name), first_argument(parameters));
-                if self.activity {
-                    self.note(&format!("● {call}"));
-                }
                 self.denied.push((format!("{call}: {}", one_line(reason)), allow_rules.clone()));
             }
             EventKind::Complete { ended, .. } => self.end(*ended),

@@ -1,4 +1,5 @@
-//! The engine: a turn is a loop of rounds, each one model call and the tool calls it asks for.
+//! The engine: a turn is a loop of rounds, each one model call and the tool calls it asks for,
+//! each of which passes the [`ToolGate`].
 
 mod answer;
 mod batch;

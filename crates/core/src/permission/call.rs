@@ -155,10 +155,13 @@ impl CommandTarget<'_> {
     /// Everything in it that may be a command.
     pub(super) fn pieces(&self) -> &Pieces {
         self.pieces.get_or_init(|| {
-            let mut pieces = Pieces::cut(self.text);
-            if let Ok(script) = self.script() {
-                pieces.add(script);
-            }
+            let Ok(script) = self.script() else { return Pieces::cut(self.text) };
+            let text = match self.objection() {
+                None => command::without_data(self.text, script),
+                Some(_) => self.text.into(),
+            };
+            let mut pieces = Pieces::cut(&text);
+            pieces.add(script);
             pieces
         })
     }

@@ -1,7 +1,8 @@
-//! Settings: six files joined into one value, each counting for as much as it is trusted.
+//! Settings: six files, and the rules the user allowed for a project that is not trusted, joined into one
+//! value, each counting for as much as it is trusted.
 //!
 //! User files widen, project files narrow: a project's own files count only where they deny or
-//! ask until the user trusts the folder (design section 6). Lists of permission rules are joined over
+//! ask until the user trusts the folder (design section 6). Lists of rules, hooks and hosts are joined over
 //! the layers, so no layer can drop a rule of another; everything else is taken from the highest
 //! layer that sets it, provider profiles and `log` field by field (seed `001`, Settings Configuration).
 

@@ -17,7 +17,7 @@ use crate::lifecycle_hooks::LifecycleHooks;
 
 /// The gate of a session (seed `000`, `PermissionEnforcer`).
 ///
-/// Deny rules come first, then what hooks refuse, then rules, mode and approvals as the policy has them. What
+/// What PreToolUse hooks refuse never gets here. Of the rest, deny rules come first, then rules, mode and approvals as the policy has them. What
 /// is left open is for PermissionRequest hooks and a person to say.
 pub(crate) struct PermissionEnforcer {
     policy: Arc<Mutex<PermissionPolicy>>,
@@ -45,6 +45,8 @@ struct Open {
     verdict: Verdict,
     /// A hook may answer in the place of a person.
     hooks_may_allow: bool,
+    /// A PreToolUse hook raised it, so that no rule would settle it.
+    by_hook: bool,
 }
 
 impl PermissionEnforcer {
@@ -87,15 +89,17 @@ impl PermissionEnforcer {
             (_, Some(HookDecision::Defer)) => Err(Open {
                 verdict: raised(verdict, request, "deferred this call to a person"),
                 hooks_may_allow: false,
+                by_hook: true,
             }),
             (Decision::Ask, Some(HookDecision::Allow)) if by_mode => Ok(Authorization::Allowed),
             (Decision::Allow, None | Some(HookDecision::Allow)) => Ok(Authorization::Allowed),
             _ if self.is_approved(&policy, request, &verdict) => Ok(Authorization::Allowed),
             (decision, Some(HookDecision::Ask)) => {
                 let hooks_may_allow = by_mode || decision == Decision::Allow;
-                Err(Open { verdict: raised(verdict, request, "wants a person to agree"), hooks_may_allow })
+                let verdict = raised(verdict, request, "wants a person to agree");
+                Err(Open { verdict, hooks_may_allow, by_hook: true })
             }
-            _ => Err(Open { verdict, hooks_may_allow: by_mode }),
+            _ => Err(Open { verdict, hooks_may_allow: by_mode, by_hook: false }),
         }
     }
 
@@ -133,6 +137,7 @@ impl PermissionEnforcer {
         }
         match self.deciders.handler.as_deref() {
             Some(handler) => self.ask(handler, request).await,
+            None if open.by_hook => denied(open.verdict.reason, Vec::new()),
             None => denied(open.verdict.reason, open.verdict.allow_rules),
         }
     }

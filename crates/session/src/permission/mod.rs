@@ -1,5 +1,5 @@
-//! Decides about tool calls: rules and mode first, then what was approved for the session, then hooks, then a
-//! person.
+//! Decides about tool calls: PreToolUse hooks are heard first; then rules and mode, what was approved for the
+//! session, PermissionRequest hooks, a person.
 
 mod answer;
 mod enforcer;

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Session, hooks};
 
-/// How often in a row Stop hooks may send the model on before the turn ends all the same.
+/// How often in one turn Stop hooks may send the model on before the turn ends all the same.
 const MOST_CONTINUATIONS: u32 = 8;
 
 /// The session as host of one turn.

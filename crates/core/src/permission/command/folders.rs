@@ -1,6 +1,7 @@
 //! Where a command runs: what `cd` before it leaves of that.
 
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::{Component, Path, PathBuf};
 
 use super::options::may_be_option;
 use super::script::{Part, PartKind, Script, program};
@@ -73,6 +74,11 @@ const FILE_UTILITIES: [&str; 58] = [
     "wc",
 ];
 
+/// Commands that make no symlinks: a folder that is missing when they have run, or made by them, is where its
+/// name says.
+const MAKES_NO_LINKS: [&str; 12] =
+    [":", "[", "cat", "cd", "echo", "false", "ls", "mkdir", "printf", "pwd", "test", "true"];
+
 /// Where the commands of one shell run.
 #[derive(Clone, Debug)]
 enum Place {
@@ -90,11 +96,15 @@ pub(super) struct Folders<'a> {
     places: &'a Places,
     cwd: &'a Path,
     shells: Vec<Option<Place>>,
+    /// What the line has run so far.
+    programs: Vec<String>,
+    /// Whether a folder was entered through a symlink.
+    came_by_link: bool,
 }
 
 impl<'a> Folders<'a> {
     pub(super) fn new(script: &'a Script, places: &'a Places, cwd: &'a Path) -> Self {
-        Self { script, places, cwd, shells: Vec::new() }
+        Self { script, places, cwd, shells: Vec::new(), programs: Vec::new(), came_by_link: false }
     }
 
     /// Takes notice of `part`; parts come in their order. The error says why what it does cannot be told
@@ -110,9 +120,17 @@ impl<'a> Folders<'a> {
                     let place = self.behind_cd(place, part, words);
                     self.set(part.shell, place);
                 }
+                self.note(program(words));
                 Ok(())
             }
             PartKind::Nothing | PartKind::Gap(_) => Ok(()),
+        }
+    }
+
+    /// Remembers a program, once.
+    fn note(&mut self, program: &str) {
+        if self.programs.len() < MOST && !self.programs.iter().any(|known| known == program) {
+            self.programs.push(program.to_owned());
         }
     }
 
@@ -147,7 +165,7 @@ impl<'a> Folders<'a> {
         }
     }
 
-    fn behind_cd(&self, place: Place, part: &Part, words: &str) -> Place {
+    fn behind_cd(&mut self, place: Place, part: &Part, words: &str) -> Place {
         let mut folders = match place {
             Place::Lost(_) => return place,
             Place::OneOf(folders) => folders,
@@ -166,7 +184,7 @@ impl<'a> Folders<'a> {
         }
         // It may fail, and what follows then runs where it stands.
         for from in folders.clone() {
-            let Ok(folder) = from.join(target).canonicalize() else {
+            let Some(folder) = self.leads_to(&from.join(target)) else {
                 return lost("leads to a folder that is not known");
             };
             if !self.places.contain(&text_of(&folder)) {
@@ -180,6 +198,35 @@ impl<'a> Folders<'a> {
             return lost("leads to too many folders");
         }
         if folders.iter().all(|folder| folder == self.cwd) { Place::Home } else { Place::OneOf(folders) }
+    }
+
+    /// The folder that `cd` goes to. One that is not there yet is where its name says, as long as nothing
+    /// before it in the line could make it lead elsewhere.
+    fn leads_to(&mut self, target: &Path) -> Option<PathBuf> {
+        let found = target.canonicalize().ok();
+        // The shell takes `..` away before it follows links, also those it came by.
+        let climbs = target.components().any(|part| part == Component::ParentDir);
+        let is_linked = found.as_deref().is_some_and(|found| text_of(found) != text_of(target));
+        if climbs && (self.came_by_link || is_linked) {
+            return None;
+        }
+        self.came_by_link |= is_linked;
+        if found.is_some() {
+            return found;
+        }
+        let is_made = |program: &str| MAKES_NO_LINKS.binary_search(&program).is_ok();
+        if !self.programs.iter().all(|program| is_made(program)) {
+            return None;
+        }
+        let mut there = target;
+        while let Err(error) = there.symlink_metadata() {
+            if error.kind() != io::ErrorKind::NotFound {
+                return None;
+            }
+            there = there.parent()?;
+        }
+        let missing = target.strip_prefix(there).ok()?;
+        Some(there.canonicalize().ok()?.join(missing))
     }
 
     fn check_input(&self, place: &Place, name: &str) -> Result<(), String> {
@@ -232,6 +279,6 @@ mod tests {
 
     #[test]
     fn the_list_is_sorted() {
-        assert!(FILE_UTILITIES.is_sorted());
+        assert!(FILE_UTILITIES.is_sorted() && MAKES_NO_LINKS.is_sorted());
     }
 }

@@ -8,11 +8,12 @@
 //! runs other programs (`wrapper`, `runners`, `options`, `git`, `sed`), changes what later
 //! commands mean (`builtins`), or runs in a folder that changes what its words mean (`folders`).
 //!
-//! Deny and ask rules read generously: [`pieces`] cuts the line at everything that may begin a command,
-//! and `targets` finds the files that redirections name.
+//! Deny and ask rules read generously: [`pieces`] cuts the line at everything that may begin a command
+//! (`data` is what certainly does not), and `targets` finds the files that redirections name.
 
 mod builtins;
 mod cover;
+mod data;
 mod explain;
 mod folders;
 mod git;
@@ -32,6 +33,7 @@ mod words;
 mod wrapper;
 
 pub(super) use cover::{cover, missing};
+pub(super) use data::without_data;
 pub(super) use explain::explain;
 pub(super) use pattern::{CommandPattern, Coverage};
 pub(super) use pieces::Pieces;

@@ -20,6 +20,8 @@ pub(super) fn find<'a>(
     fixed: usize,
     clusters_without_dash: bool,
 ) -> Option<&'a str> {
+    // Once for all words.
+    let risks: &[&str] = &risks.split(' ').collect::<Vec<_>>();
     let mut options_end = false;
     let mut takes_value = false;
     let mut words = words.enumerate().peekable();
@@ -29,7 +31,7 @@ pub(super) fn find<'a>(
         let may_be_value = std::mem::replace(&mut takes_value, word.starts_with('-') && !word.contains('='));
         let next = words.peek().map(|(_, next)| *next);
         if word == "--" && !options_end && !may_be_value {
-            if !is_named && risks.split(' ').any(|risk| risk == "--") {
+            if !is_named && risks.contains(&"--") {
                 return Some(word);
             }
             options_end = true;
@@ -60,13 +62,13 @@ fn is_mark_but_home(c: char) -> bool {
 }
 
 /// Whether `word`, before the word `next`, is one of `risks`; where options have ended, none of these is.
-fn is_risky(word: &str, next: Option<&str>, risks: &str, options_end: bool) -> bool {
-    let risks = || risks.split(' ');
-    if risks().filter_map(|risk| risk.strip_prefix('!')).any(|harmless| word.starts_with(harmless)) {
+fn is_risky(word: &str, next: Option<&str>, risks: &[&str], options_end: bool) -> bool {
+    let mut harmless = risks.iter().filter_map(|risk| risk.strip_prefix('!'));
+    if harmless.any(|harmless| word.starts_with(harmless)) {
         return false;
     }
-    let values = risks().next().and_then(|first| first.strip_prefix(':')).unwrap_or_default();
-    risks().any(|risk| {
+    let values = risks.first().and_then(|first| first.strip_prefix(':')).unwrap_or_default();
+    risks.iter().any(|risk| {
         let option = risk.strip_prefix('>').unwrap_or(risk);
         if option.starts_with('-') && options_end {
             return false;

@@ -17,6 +17,8 @@ pub(in crate::permission) struct Script {
     shells: Vec<usize>,
     /// The functions that the line defines.
     pub(super) functions: Vec<Function>,
+    /// Where the bodies of here-documents stand in which nothing is expanded, in their order.
+    pub(super) literal_bodies: Vec<Range<usize>>,
     /// Whether it has more than plain words, lists, pipes and harmless redirections, so that a second
     /// reading must agree.
     pub(super) is_deep: bool,

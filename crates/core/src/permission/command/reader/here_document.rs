@@ -39,7 +39,9 @@ impl<'a> Reader<'a> {
         for document in std::mem::take(&mut self.pending) {
             let from = self.at;
             let end = self.body_end(&document)?;
-            if !document.is_literal {
+            if document.is_literal {
+                self.script.literal_bodies.push(from..end);
+            } else {
                 let outer = (self.context, self.end);
                 self.context = self.script.add_context(self.context, "here-document");
                 self.end = end;
