@@ -1,5 +1,6 @@
 //! A call in the terms that rules are matched in, prepared once for all rules.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::path::Path;
 
@@ -156,9 +157,10 @@ impl CommandTarget<'_> {
     pub(super) fn pieces(&self) -> &Pieces {
         self.pieces.get_or_init(|| {
             let Ok(script) = self.script() else { return Pieces::cut(self.text) };
-            let text = match self.objection() {
-                None => command::without_data(self.text, script),
-                Some(_) => self.text.into(),
+            let text = match command::without_data(self.text, script) {
+                // What data is must be certain; asked last, because it costs most.
+                Cow::Owned(_) if self.objection().is_some() => Cow::Borrowed(self.text),
+                text => text,
             };
             let mut pieces = Pieces::cut(&text);
             pieces.add(script);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use robota_core::{
     After, Authorization, Before, EndedCall, GateRequest, HookCall, HookDecision, HookPermission, ToolCall,
-    ToolSpec, Verdict,
+    ToolClass, ToolSpec, Verdict,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -77,8 +77,27 @@ fn told_of_end(ended: &EndedCall<'_>) -> HookCall {
             is_interrupt,
         };
     }
-    let tool_response = outcome.structured.clone().unwrap_or_else(|| Value::from(text.as_str()));
+    let tool_response = response_of(ended, &tool_input);
     HookCall::PostToolUse { tool_name, tool_input, tool_response, tool_output: text, tool_use_id }
+}
+
+/// What the tool gave back, with the fields that scripts for Claude Code look for: output and interruption of a
+/// command, the path of a file.
+fn response_of(ended: &EndedCall<'_>, input: &Value) -> Value {
+    let (outcome, text) = (ended.outcome, ended.outcome.content.as_str());
+    let Some(Value::Object(mut fields)) = outcome.structured.clone() else {
+        return outcome.structured.clone().unwrap_or_else(|| Value::from(text));
+    };
+    if ended.spec.class == ToolClass::Execute {
+        // Both streams are one, in the order in which they were written.
+        fields.insert("stdout".into(), Value::from(text));
+        fields.insert("stderr".into(), Value::from(""));
+        fields.insert("interrupted".into(), Value::from(ended.cancel.is_cancelled()));
+    }
+    if let Some(path) = input.get("file_path") {
+        fields.entry("filePath").or_insert_with(|| path.clone());
+    }
+    Value::Object(fields)
 }
 
 /// What PermissionRequest hooks say instead of a person; `None` leaves it to the person. Only where they
@@ -152,4 +171,28 @@ pub(super) fn arguments_of(call: &ToolCall) -> Value {
 pub(super) fn reason_of(permission: &HookPermission) -> String {
     let reason = permission.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
     reason.unwrap_or(NO_REASON).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use robota_core::{ToolOutcome, ToolSpec};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn responses_have_the_fields_that_scripts_look_for() {
+        let response = |name: &str, class, outcome: ToolOutcome, input: Value| {
+            let call = ToolCall { id: "c".into(), name: name.into(), arguments: "{}".into() };
+            let (spec, cancel) = (ToolSpec::new(name, class, ""), CancellationToken::new());
+            response_of(&EndedCall::new(&call, &spec, &outcome, &cancel), &input)
+        };
+        let ran = ToolOutcome::success("ok").with_structured(json!({"exitCode": 0}));
+        let expected = json!({"exitCode": 0, "stdout": "ok", "stderr": "", "interrupted": false});
+        assert_eq!(response("Bash", ToolClass::Execute, ran, json!({"command": "x"})), expected);
+        let written = ToolOutcome::success("written").with_structured(json!({"lines": 3}));
+        let expected = json!({"lines": 3, "filePath": "/p/a"});
+        assert_eq!(response("Write", ToolClass::Modify, written, json!({"file_path": "/p/a"})), expected);
+        assert_eq!(response("Act", ToolClass::Other, ToolOutcome::success("done"), json!({})), json!("done"));
+    }
 }
