@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use robota_core::{PermissionMode, Rule};
 
+use crate::permissions_args::PermissionsCommand;
 use crate::session_args::SessionCommand;
 
 /// A coding agent for your terminal: it reads, edits and runs things in your project, and asks first.
@@ -43,6 +44,11 @@ pub(crate) enum Command {
     /// Look at recorded sessions, check, copy, move and remove them
     #[command(subcommand)]
     Session(SessionCommand),
+    /// Show which rules are in force, what they make of a command, and test rule files
+    #[command(subcommand)]
+    Permissions(PermissionsCommand),
+    /// Trust a project: let its own settings run hooks, allow tools and choose provider and model
+    Trust(TrustArgs),
     /// Print a shell completion script
     Completions {
         /// The shell to print it for
@@ -61,6 +67,26 @@ pub(crate) struct DemoArgs {
     /// Keep the scratch project here (an empty or new folder) instead of a temporary folder
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+}
+
+/// `robota trust`.
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// A folder of the project [default: the working directory]
+    #[arg(value_name = "DIR", conflicts_with = "list")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Only show what its settings would set with trust, and whether it is trusted
+    #[arg(long, conflicts_with_all = ["revoke", "list"])]
+    pub(crate) show: bool,
+    /// Do not trust it any more
+    #[arg(long)]
+    pub(crate) revoke: bool,
+    /// List the projects that are trusted
+    #[arg(long, conflicts_with = "revoke")]
+    pub(crate) list: bool,
+    /// One JSON object instead of lines for people
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Everything a run can be told.
@@ -134,7 +160,7 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with_all = ["continue_latest", "resume", "name"])]
     pub(crate) no_session_persistence: bool,
 
-    /// Trust this folder: let its own settings allow tools and choose provider and model
+    /// Trust this folder for one run: let its own settings run hooks, allow tools, choose provider and model
     #[arg(long)]
     pub(crate) trust: bool,
 
@@ -165,7 +191,7 @@ impl OutputFormat {
     }
 }
 
-fn permission_modes() -> impl clap::builder::TypedValueParser<Value = PermissionMode> {
+pub(crate) fn permission_modes() -> impl clap::builder::TypedValueParser<Value = PermissionMode> {
     use clap::builder::TypedValueParser;
     let names = PermissionMode::ALL.map(PermissionMode::as_str);
     clap::builder::PossibleValuesParser::new(names).try_map(|name| name.parse::<PermissionMode>())

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use robota_core::{ModelInfo, ModelTable, Provider};
+use robota_core::{ModelInfo, ModelTable, Provider, SystemClock};
 use robota_framework::{
     Assembly, AssemblyError, Credential, PermissionOverrides, ProjectPaths, PromptOverrides,
-    ProviderOverrides, ResolvedProvider, SessionBlueprint, Settings, Variable,
+    ProviderOverrides, ResolvedProvider, SessionBlueprint, Settings, TrustStore, Variable,
 };
 use robota_providers::{ConnectionOptions, ProviderKind, ProviderSpec};
 use robota_session::{ErrorKind, Session};
 
 use crate::args::{RunArgs, split_rules};
 use crate::exit::{Exit, Failure, exit_of};
+use crate::harmless::one_line;
 use crate::host::Host;
 
 /// A session, ready to be opened.
@@ -20,24 +21,24 @@ pub(crate) struct Composition {
     pub(crate) paths: ProjectPaths,
     pub(crate) model: ResolvedProvider,
     pub(crate) model_info: ModelInfo,
-    /// What a person should know before the run: one sentence each.
+    /// What the project sets and has no effect without trust: one sentence for each file.
+    pub(crate) ignored: Vec<String>,
+    /// What else a person should know before the run: one sentence each.
     pub(crate) notices: Vec<String>,
 }
 
 /// Puts together what `args` ask for.
 pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failure> {
     let paths = host.paths()?;
-    let settings = Settings::load(&paths, args.trust)
-        .map_err(|error| Failure::from_error(Exit::Configuration, &error).with_hint(SETTINGS_HINT))?;
+    let settings = settings(&paths, args.trust)?;
+    let host = &Host { environment: settings.environment(&host.environment), ..host.clone() };
     let overrides = ProviderOverrides { provider: args.provider.clone(), model: args.model.clone() };
     let model = ResolvedProvider::resolve(&settings, &host.environment, &overrides)
         .map_err(|error| Failure::from_error(Exit::Configuration, &error).with_hint(error.hint()))?;
     let model_info = ModelTable::builtin().lookup(&model.model);
     let provider = provider(host, &model, &model_info)?;
-    let mut notices = settings.ignored.clone();
-    if args.verbose || args.debug {
-        notices.extend(settings.warnings.iter().map(ToString::to_string));
-    }
+    let ignored = settings.ignored.iter().map(|notice| one_line(notice)).collect();
+    let mut notices: Vec<String> = settings.warnings.iter().map(ToString::to_string).collect();
 
     let mut blueprint =
         SessionBlueprint::new(paths.clone(), settings, host.environment.clone(), model.clone(), provider);
@@ -59,11 +60,28 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
         .assemble()
         .map_err(|error| Failure::from_error(exit_of_assembly(&error), &error).with_hint(error.hint()))?;
     notices.extend(assembly.notices.iter().cloned());
-    Ok(Composition { assembly, paths, model, model_info, notices })
+    // Some of them quote what a repository says.
+    notices.iter_mut().for_each(|notice| *notice = one_line(notice));
+    Ok(Composition { assembly, paths, model, model_info, ignored, notices })
+}
+
+/// The settings of a run in `paths`; `trust` is the flag for it.
+pub(crate) fn settings(paths: &ProjectPaths, trust: bool) -> Result<Settings, Failure> {
+    // Before anything of the project is opened.
+    let trusted = trust || is_trusted(paths)?;
+    Settings::load(paths, trusted)
+        .map_err(|error| Failure::from_error(Exit::Configuration, &error).with_hint(SETTINGS_HINT))
+}
+
+/// Whether the user has trusted the project for good.
+fn is_trusted(paths: &ProjectPaths) -> Result<bool, Failure> {
+    TrustStore::new(paths, Arc::new(SystemClock))
+        .is_trusted(&paths.root)
+        .map_err(|error| Failure::from_error(Exit::Configuration, &error).with_hint(error.hint()))
 }
 
 /// A flag is the command line's fault, a variable the environment's.
-fn exit_of_assembly(error: &AssemblyError) -> Exit {
+pub(crate) fn exit_of_assembly(error: &AssemblyError) -> Exit {
     if error.is_configuration() { Exit::Configuration } else { Exit::Usage }
 }
 

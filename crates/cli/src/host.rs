@@ -1,13 +1,14 @@
 //! The process as robota sees it: environment, working directory, home folder. Read once, here.
 #![expect(clippy::disallowed_methods, reason = "the composition root is where the environment is read")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use robota_framework::{Environment, ProjectPaths, Variable};
 
 use crate::exit::{Exit, Failure};
 
 /// What the process was started with.
+#[derive(Clone)]
 pub(crate) struct Host {
     pub(crate) environment: Environment,
     pub(crate) cwd: PathBuf,
@@ -27,8 +28,13 @@ impl Host {
 
     /// The folders around the working directory.
     pub(crate) fn paths(&self) -> Result<ProjectPaths, Failure> {
+        self.paths_around(&self.cwd)
+    }
+
+    /// The folders around `folder`, which may be relative to the working directory.
+    pub(crate) fn paths_around(&self, folder: &Path) -> Result<ProjectPaths, Failure> {
         let user_dir = self.environment.path(Variable::ROBOTA_HOME);
-        ProjectPaths::detect(&self.cwd, self.home.as_deref(), user_dir.as_deref())
+        ProjectPaths::detect(&self.cwd.join(folder), self.home.as_deref(), user_dir.as_deref())
             .map_err(|error| Failure::from_error(Exit::Usage, &error).with_hint(error.hint()))
     }
 }

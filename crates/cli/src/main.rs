@@ -7,12 +7,16 @@ mod exit;
 mod harmless;
 mod host;
 mod manual;
+mod permissions_args;
+mod permissions_command;
 mod print;
 mod prompt_input;
+mod report;
 mod session_args;
 mod session_command;
 mod signals;
 mod stdout;
+mod trust_command;
 
 use std::process::ExitCode;
 
@@ -23,6 +27,7 @@ use crate::exit::{Exit, Failure};
 use crate::stdout::{Output, complain};
 
 fn main() -> ExitCode {
+    signals::survive_full_files();
     let cli = Cli::parse();
     if cli.run.debug {
         start_diagnostics();
@@ -30,6 +35,8 @@ fn main() -> ExitCode {
     let exit = match &cli.command {
         Some(Command::Demo(args)) => finish(demo::run(args)),
         Some(Command::Session(command)) => finish(session_command::run(command)),
+        Some(Command::Permissions(command)) => finish(permissions_command::run(command)),
+        Some(Command::Trust(args)) => finish(trust_command::run(args)),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "robota", &mut script);

@@ -1,8 +1,19 @@
 //! Ctrl-C and the signals that end a program.
 
 use std::io;
+use std::sync::Arc;
 
+use signal_hook::consts::SIGXFSZ;
+use signal_hook::flag;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// From now on a write beyond the largest file that is allowed (`ulimit -f`) fails and does not end the program.
+///
+/// The signal is caught, not ignored: the programs that tools start are ended by it as ever.
+pub(crate) fn survive_full_files() {
+    // Fails for no signal that may be caught, and then all stays as it was.
+    let _ = flag::register(SIGXFSZ, Arc::default());
+}
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -61,6 +61,7 @@ fn main() {
     let criterion = Criterion::default().warm_up_time(Duration::from_secs(1));
     let mut criterion = criterion.measurement_time(Duration::from_secs(3)).configure_from_args();
     verdicts(&mut criterion);
+    long_verdicts(&mut criterion);
     requests(&mut criterion);
     histories(&mut criterion);
     criterion.final_summary();
@@ -83,6 +84,16 @@ fn verdicts(criterion: &mut Criterion) {
             "cd crates/core && cargo test -q | tail -n 20; git status && ls ",
         ),
         (
+            "compound, allowed",
+            Decision::Allow,
+            "git status && git diff | sed -n 1,20p; cargo test 2>&1 | cat && ls ",
+        ),
+        (
+            "loops and substitutions, allowed",
+            Decision::Allow,
+            "for f in a b; do cat \"$f\"; done; git show \"a$(git log -1)\" | cat; ls ",
+        ),
+        (
             "denied behind a wrapper",
             Decision::Deny,
             "FORCE=1 timeout 60 bash -c 'echo start; rm -rf target' && ls ",
@@ -91,6 +102,26 @@ fn verdicts(criterion: &mut Criterion) {
     for (name, decision, beginning) in cases {
         let command: String =
             beginning.chars().chain("src/permission/rule.rs ".chars().cycle()).take(200).collect();
+        let access = [Access::Command { command, cwd: PathBuf::from("/work/app") }];
+        assert_eq!(policy.evaluate(&bash, &access).decision, decision, "{name}");
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| policy.evaluate(black_box(&bash), black_box(&access)));
+        });
+    }
+    group.finish();
+}
+
+/// A verdict on a command of a million characters.
+fn long_verdicts(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("verdict on a command of 1 MB");
+    group.sample_size(10);
+    let policy = policy();
+    let bash = ToolSpec::new("Bash", ToolClass::Execute, "");
+    for (name, decision, end) in
+        [("allowed", Decision::Allow, "ls"), ("denied at its end", Decision::Deny, "sudo ls")]
+    {
+        let part = "git log -3 | cat; ";
+        let command = format!("{}{end}", part.repeat(1_000_000 / part.len()));
         let access = [Access::Command { command, cwd: PathBuf::from("/work/app") }];
         assert_eq!(policy.evaluate(&bash, &access).decision, decision, "{name}");
         group.bench_function(name, |bencher| {
@@ -138,6 +169,7 @@ fn policy() -> PermissionPolicy {
         roots: vec![PathBuf::from("/work/app")],
         cwd: PathBuf::from("/work/app"),
         home: Some(PathBuf::from("/home/ada")),
+        protected_dirs: Vec::new(),
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! A session is a conversation with a language model that may call tools. This crate knows what
 //! such a conversation is made of ([`Message`], [`History`], [`Event`]), what it needs from outside
-//! ([`Provider`], [`Tool`], [`EventSink`], [`ToolGate`], [`Clock`]), and how a turn runs
-//! ([`Agent`]). It reads no file, opens no connection and prints nothing: everything that belongs
-//! to a host arrives as a value or through a port.
+//! ([`Provider`], [`Tool`], [`EventSink`], [`ToolGate`], [`HookRunner`], [`Clock`]), and how a turn runs
+//! ([`Agent`]). [`PermissionPolicy`] decides about calls, [`HookEngine`] runs the hooks around them. It reads
+//! the contents of no file (to judge a command it resolves the paths in it), opens no connection and prints
+//! nothing: everything that belongs to a host arrives as a value or through a port.
 
 mod agent;
 mod ambient;
@@ -21,14 +22,15 @@ pub mod path_text;
 mod permission;
 mod provider;
 mod redact;
+mod reminder;
 mod session_id;
 mod timestamp;
 mod tool;
 mod usage;
 
 pub use agent::{
-    Agent, AgentConfig, Authorization, GateRequest, NoHost, Pressure, RawPayloads, ToolGate, Turn, TurnHost,
-    TurnReport, last_words_message, sendable,
+    After, Agent, AgentConfig, Authorization, Before, EndedCall, GateRequest, NoHost, Pressure, RawPayloads,
+    ToolGate, Turn, TurnHost, TurnReport, last_words_message, sendable,
 };
 pub use ambient::{Ambient, Clock, IdSource, SystemClock, UuidIds};
 pub use error::{Error, ErrorKind};
@@ -38,22 +40,29 @@ pub use event::{
 };
 pub use history::{EntryCategory, EntryData, History, HistoryEntry, HistoryMutation, MutationMismatch};
 pub use history_head::{HistoryHead, HistoryRef};
-pub use hook::{HookCall, HookInput, HookOutcome, HookRunner, SessionSource};
+pub use hook::{
+    HookAction, HookCall, HookDecision, HookEngine, HookEngineOptions, HookEvent, HookExecutor,
+    HookExecutors, HookFailure, HookFailurePolicy, HookGroup, HookInput, HookMatcher, HookOrigin,
+    HookOutcome, HookPermission, HookReply, HookRunner, HookScope, HookSpec, HookTask, HookWarning,
+    HooksConfig, InvalidHooks, SessionSource, UnknownHookEvent,
+};
 pub use message::{Body, Message, MessageRef, MessageState, Part, Reasoning, ToolCall};
+pub use message_size::json_size;
 pub use model::{InvalidModelTable, ModelInfo, ModelPrices, ModelTable};
 pub use permission::{
-    Decision, InvalidMode, InvalidRule, PermissionMode, PermissionPolicy, ReadingDenials, Rule, RuleSet,
-    Verdict,
+    Basis, CommandPart, CommandReport, Decision, InvalidMode, InvalidRule, PartState, PermissionMode,
+    PermissionPolicy, ReadingDenials, Rule, RuleSet, Verdict,
 };
 pub use provider::{
     Capabilities, FinishReason, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError,
     ProviderErrorKind, ProviderInfo, RawCapture, RequestDigest, ToolChoice,
 };
 pub use redact::Redactor;
+pub use reminder::system_reminder;
 pub use session_id::{InvalidSessionId, SessionId};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use tool::{
-    Access, DynTool, FatalToolError, InvalidArguments, PathAccess, PreparedCall, Tool, ToolClass,
+    Access, DynTool, FatalToolError, InvalidArguments, PathAccess, PreparedCall, Spellings, Tool, ToolClass,
     ToolContext, ToolOutcome, ToolResult, ToolSpec, erase,
 };
 pub use usage::Usage;

@@ -57,10 +57,11 @@ fn image_data(part: &Part) -> Option<&str> {
     }
 }
 
-/// The size of `value` as JSON, without the JSON being made.
-fn json_size(value: &impl Serialize) -> u64 {
+/// The size of `value` as JSON, in bytes, without the JSON being made. What cannot be JSON, such as a map whose
+/// keys are no strings, counts up to there.
+pub fn json_size(value: &impl Serialize) -> u64 {
     let mut count = Count(0);
-    // Messages have string keys alone, and so cannot fail to serialise.
+    // Counting cannot fail, and messages have string keys alone.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
 }
@@ -90,6 +91,12 @@ mod tests {
 
     fn image(bytes: usize) -> Part {
         Part::ImageInline { mime_type: "image/png".into(), data: "A".repeat(bytes) }
+    }
+
+    #[test]
+    fn a_text_is_as_long_as_its_json() {
+        let text = "a \"quote\"\n";
+        assert_eq!(json_size(&text), serde_json::to_vec(text).unwrap().len() as u64);
     }
 
     #[test]

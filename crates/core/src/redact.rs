@@ -71,6 +71,18 @@ impl Redactor {
         replace(text, &self.in_text, |_| true).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
+    /// How much of `text`, in bytes, is no part of a secret whose rest is still to come: all of it, unless it
+    /// ends with the beginning of a registered secret.
+    #[must_use]
+    pub fn settled(&self, text: &str) -> usize {
+        let begun = |form: &str| {
+            let longest = text.len().min(form.len().saturating_sub(1));
+            (1..=longest).rev().find(|length| form.get(..*length).is_some_and(|begun| text.ends_with(begun)))
+        };
+        let open = self.in_text.iter().filter_map(|form| begun(form)).max();
+        text.len() - open.unwrap_or_default()
+    }
+
     /// Removes secrets from `value`.
     pub fn redact_value(&self, value: &mut Value) {
         self.redact_under(value, false);
@@ -311,6 +323,23 @@ mod tests {
             assert_eq!(serde_json::from_str::<Value>(&by_line).unwrap(), by_value, "{line}");
         }
         by_value
+    }
+
+    #[test]
+    fn a_text_is_settled_up_to_what_may_begin_a_secret() {
+        let redactor = Redactor::new(["sk-ant-12345678", "a\"quote\"d"]);
+        for (text, settled) in [
+            ("", 0),
+            ("plain word", 10),
+            ("key: sk-ant-1234567", 5),
+            ("key: sk-ant-12345678", 20),
+            ("key: sk-ant-x", 13),
+            ("ends with s", 10),
+            ("nested a\\\"quote", 7),
+        ] {
+            assert_eq!(redactor.settled(text), settled, "{text}");
+        }
+        assert_eq!(Redactor::default().settled("sk-ant-"), 7);
     }
 
     #[test]

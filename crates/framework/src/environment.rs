@@ -77,6 +77,11 @@ impl Environment {
 }
 
 impl Environment {
+    /// Sets `variable`.
+    pub(crate) fn set(&mut self, variable: Variable, value: &str) {
+        self.0.insert(variable.name.into(), value.into());
+    }
+
     /// Names and values, for the environment of children.
     pub fn pairs(&self) -> impl Iterator<Item = (OsString, OsString)> {
         self.0.iter().map(|(name, value)| (name.clone(), value.clone()))

@@ -1,31 +1,38 @@
 //! Assembly of robota sessions: what an embedder or the command line starts from.
 //!
 //! A session is planned from values, in this order: [`ProjectPaths`] says where the project is,
-//! [`Settings`] what user and project have set, [`ResolvedProvider`] which model to talk to and how.
+//! [`TrustStore`] whether the user trusts it, [`Settings`] what user and project have set, [`ResolvedProvider`] which model to talk to and how.
 //! The host constructs the provider, since this crate knows none, and hands all of it to a
-//! [`SessionBlueprint`], which becomes an [`Assembly`]: tools, permission rules, system prompt and note,
+//! [`SessionBlueprint`], which becomes an [`Assembly`]: tools, permission rules, hooks, system prompt and note,
 //! limits and store, ready to open sessions. [`create_query`] is the short way for single prompts.
 //!
-//! The crate reads settings and instruction files, and nothing else: environment, home folder and
+//! The crate reads the user's trust decisions, settings and instruction files, and writes two things: those
+//! decisions, and rules that a person allows for good. Environment, home folder and
 //! working directory arrive as values ([`Environment`]), and nothing is printed; what a person should
 //! know comes back as text (`notices`, `warnings`, `ignored`).
 
 mod assembly;
 mod context;
 mod environment;
+mod files;
+mod hook;
+mod local_rules;
 mod project;
 mod prompt;
 mod provider;
 mod query;
 mod settings;
+mod trust;
 
 pub use assembly::{
-    Assembly, AssemblyError, PermissionOverrides, PromptOverrides, SessionBlueprint, log_filter,
+    Assembly, AssemblyError, EffectivePermissions, ModeSource, PermissionOverrides, PromptOverrides,
+    SessionBlueprint, log_filter,
 };
 pub use context::{
     ContextFile, ContextFiles, ContextKind, ContextOrigin, MAX_CONTEXT_FILE, MAX_CONTEXT_TOTAL,
 };
 pub use environment::{Environment, Variable};
+pub use local_rules::{KeepError, LocalRules};
 pub use project::{ProjectError, ProjectPaths};
 pub use prompt::{ContextNote, PromptParts, PromptSection};
 pub use provider::{
@@ -34,6 +41,7 @@ pub use provider::{
 };
 pub use query::{Query, create_query};
 pub use settings::{
-    AutoCompact, Format, Layer, LogSettings, ModelSetting, PermissionSettings, ProviderProfile, Scope,
-    Settings, SettingsError, SettingsWarning, SourcedRule,
+    AutoCompact, Claim, ClaimKind, FileClaims, Format, Layer, LogSettings, ModelSetting, PermissionSettings,
+    ProviderProfile, Scope, Settings, SettingsError, SettingsWarning, SourcedRule, Variables, project_claims,
 };
+pub use trust::{TrustError, TrustStore, TrustedFolder};

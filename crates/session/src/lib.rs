@@ -1,7 +1,7 @@
 //! Sessions of the robota agent runtime: run, record, resume.
 //!
 //! A [`Session`] is a conversation with a model. It runs one turn at a time, asks before tools do
-//! what rules do not settle, and writes everything that happens to an append-only log, which is the
+//! what rules do not settle, tells hooks what happens and lets them object, and writes everything that happens to an append-only log, which is the
 //! truth about it: a session is resumed by folding its log. A turn is acknowledged only after its
 //! records are durable.
 //!
@@ -20,6 +20,7 @@ mod compaction;
 mod conversation;
 mod error;
 mod files;
+mod lifecycle_hooks;
 mod log;
 mod observer;
 mod permission;
@@ -48,7 +49,7 @@ pub use log::{
     PayloadSource, Subscription, Tail, redacting_filter,
 };
 pub use observer::{CompactEvent, SessionObserver, ToolExecution};
-pub use permission::{ExternalApproval, PermissionAnswer, PermissionHandler, PermissionRequest};
+pub use permission::{ExternalApproval, PermissionAnswer, PermissionHandler, PermissionRequest, RuleKeeper};
 pub use replay::{
     CompactionReplay, Divergence, Expand, ReplayIssue, ReplayIssueCode, ReplayReport, ReplayValidation,
     ReplayValidator, ReplayedTurn, SessionReplayRecord, TurnReplay, expand, replay,

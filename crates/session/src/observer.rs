@@ -115,7 +115,7 @@ impl Observed {
                     tool_name: tool_name.clone(),
                     tool_args,
                     success: *success,
-                    denied: error_code.as_deref() == Some("permission_denied"),
+                    denied: matches!(error_code.as_deref(), Some("permission_denied" | "hook_blocked")),
                     error_code: error_code.clone(),
                     tool_result_data: result.clone(),
                 });

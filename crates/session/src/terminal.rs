@@ -58,9 +58,13 @@ impl TerminalApproval {
         self.terminal.write_line(&format!("{} wants to run: {arguments}", printable(&request.tool_name)));
         self.terminal.write_line(&printable(&request.verdict.reason));
         let mut answers = vec![("Allow".to_owned(), PermissionAnswer::Allow)];
-        if let Some(rule) = &request.verdict.allow_rule {
-            let label = format!("Allow {} for this session", printable(rule));
-            answers.push((label, PermissionAnswer::AllowForSession));
+        if !request.verdict.allow_rules.is_empty() {
+            let rules = printable(&request.verdict.allow_rules.join(" and "));
+            answers.push((format!("Allow {rules} for this session"), PermissionAnswer::AllowForSession));
+            if request.can_keep {
+                let always = format!("Always allow {rules} in this project");
+                answers.push((always, PermissionAnswer::AllowForProject));
+            }
         }
         let refusal = || PermissionAnswer::Deny { reason: "the user did not allow this".to_owned() };
         answers.push(("Deny".to_owned(), refusal()));

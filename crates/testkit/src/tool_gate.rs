@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt, ready};
-use robota_core::{Authorization, GateRequest, ToolCall, ToolGate};
+use robota_core::{After, Authorization, Before, EndedCall, GateRequest, ToolCall, ToolGate};
 
 use crate::Gate;
 
@@ -29,10 +29,13 @@ impl ToolGate for DenyAll {
     }
 }
 
-/// Decides by a function or by a list, and remembers which calls it was asked about.
+/// Decides by a function or by a list, and remembers which calls it was asked about, and how they ended.
 pub struct ScriptedGate {
+    before: Box<dyn Fn(&GateRequest<'_>) -> Before + Send + Sync>,
     decide: Box<dyn Fn(&GateRequest<'_>) -> Authorization + Send + Sync>,
+    after: Box<dyn Fn(&EndedCall<'_>) -> After + Send + Sync>,
     asked: Mutex<Vec<ToolCall>>,
+    ended: Mutex<Vec<(ToolCall, String)>>,
     hold_at: Option<Gate>,
 }
 
@@ -40,7 +43,28 @@ impl ScriptedGate {
     /// A gate that asks `decide` about each call.
     #[must_use]
     pub fn new(decide: impl Fn(&GateRequest<'_>) -> Authorization + Send + Sync + 'static) -> Self {
-        Self { decide: Box::new(decide), asked: Mutex::default(), hold_at: None }
+        Self {
+            before: Box::new(|_| Before::default()),
+            decide: Box::new(decide),
+            after: Box::new(|_| After::default()),
+            asked: Mutex::default(),
+            ended: Mutex::default(),
+            hold_at: None,
+        }
+    }
+
+    /// The same gate, which says before a call is decided what `before` says.
+    #[must_use]
+    pub fn before(mut self, before: impl Fn(&GateRequest<'_>) -> Before + Send + Sync + 'static) -> Self {
+        self.before = Box::new(before);
+        self
+    }
+
+    /// The same gate, which says of a call that has run what `after` says.
+    #[must_use]
+    pub fn after(mut self, after: impl Fn(&EndedCall<'_>) -> After + Send + Sync + 'static) -> Self {
+        self.after = Box::new(after);
+        self
     }
 
     /// A gate that gives these answers in the order it is asked, and denies every call after them.
@@ -61,6 +85,12 @@ impl ScriptedGate {
         self
     }
 
+    /// The calls that have run, and what the model is shown of their results, in the order they ended.
+    #[must_use]
+    pub fn ended(&self) -> Vec<(ToolCall, String)> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The calls it was asked about, in the order it was asked.
     #[must_use]
     pub fn asked(&self) -> Vec<ToolCall> {
@@ -69,12 +99,22 @@ impl ScriptedGate {
 }
 
 impl ToolGate for ScriptedGate {
+    fn before<'a>(&'a self, request: GateRequest<'a>) -> BoxFuture<'a, Before> {
+        ready((self.before)(&request)).boxed()
+    }
+
     fn authorize<'a>(&'a self, request: GateRequest<'a>) -> BoxFuture<'a, Authorization> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(request.call.clone());
         let answer = (self.decide)(&request);
         let Some(gate) = &self.hold_at else { return ready(answer).boxed() };
         let held = request.cancel.run_until_cancelled(gate.pass());
         async move { if held.await.is_some() { answer } else { denied("the turn was aborted") } }.boxed()
+    }
+
+    fn after<'a>(&'a self, ended: EndedCall<'a>) -> BoxFuture<'a, After> {
+        let told = (ended.call.clone(), ended.outcome.content.clone());
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+        ready((self.after)(&ended)).boxed()
     }
 }
 
@@ -85,7 +125,7 @@ impl fmt::Debug for ScriptedGate {
 }
 
 fn denied(reason: &str) -> Authorization {
-    Authorization::Denied { reason: reason.to_owned(), allow_rule: None }
+    Authorization::Denied { reason: reason.to_owned(), allow_rules: Vec::new() }
 }
 
 #[cfg(test)]

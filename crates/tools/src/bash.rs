@@ -54,6 +54,11 @@ impl Tool for Bash {
              output loses its middle. For a server, redirect its output to a file and end with `&`. Prefer Read, \
              Edit, Glob and Grep to cat, sed, find and grep.",
         )
+        .with_spellings(&[
+            ("command", &["cmd", "script"]),
+            ("timeout", &["timeout_ms", "timeoutMs"]),
+            ("working_directory", &["workingDirectory", "cwd", "workdir"]),
+        ])
     }
 
     fn access(&self, input: &BashInput) -> Vec<Access> {

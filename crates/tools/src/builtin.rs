@@ -11,7 +11,7 @@ use crate::bash::Bash;
 use crate::files::{Edit, Read, Write};
 use crate::process::{find_shell, without_interaction};
 use crate::search::{Glob, Grep};
-use crate::web::{AddressPolicy, SearchBackend, WebFetch, WebSearch};
+use crate::web::{AddressPolicy, NameService, SearchBackend, SystemNames, WebFetch, WebSearch};
 use crate::workspace::Workspace;
 
 /// What the built-in tools need of their host.
@@ -25,8 +25,10 @@ pub struct ToolOptions {
     pub environment: Vec<(OsString, OsString)>,
     /// The shell that runs commands; called as `shell -c COMMAND`.
     pub shell: PathBuf,
-    /// Hosts (`host` or `host:port`) that WebFetch may reach although they are not public.
-    pub allow_hosts: Vec<String>,
+    /// Which addresses WebFetch may reach.
+    pub address_policy: AddressPolicy,
+    /// Where WebFetch looks names up; each is looked up once for each request.
+    pub names: Arc<dyn NameService>,
     /// Files and folders that Glob, Grep and lists of similar names leave out, because permission rules
     /// deny reading them; what lies below such a folder is left out with it. Asked for every file of a
     /// tree, from several threads.
@@ -40,12 +42,21 @@ pub type PathFilter = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 impl ToolOptions {
     /// Tools for `workspace` whose commands run in `environment`, in the first `bash` of its `PATH`
-    /// or else `/bin/sh`; no host is allowed and no search engine set up.
+    /// or else `/bin/sh`; WebFetch reaches public addresses only, by the names of the
+    /// system, and no search engine is set up.
     #[must_use]
     pub fn new(workspace: Workspace, environment: Vec<(OsString, OsString)>) -> Self {
         let path = environment.iter().find(|(name, _)| name == OsStr::new("PATH"));
         let shell = find_shell(path.map(|(_, value)| value.as_os_str()));
-        Self { workspace, environment, shell, allow_hosts: Vec::new(), unreadable: None, search: None }
+        Self {
+            workspace,
+            environment,
+            shell,
+            address_policy: AddressPolicy::default(),
+            names: Arc::new(SystemNames),
+            unreadable: None,
+            search: None,
+        }
     }
 }
 
@@ -55,7 +66,7 @@ impl fmt::Debug for ToolOptions {
         f.debug_struct("ToolOptions")
             .field("workspace", &self.workspace)
             .field("shell", &self.shell)
-            .field("allow_hosts", &self.allow_hosts)
+            .field("address_policy", &self.address_policy)
             .finish_non_exhaustive()
     }
 }
@@ -63,7 +74,7 @@ impl fmt::Debug for ToolOptions {
 /// Bash, Read, Write, Edit, Glob, Grep, WebFetch and WebSearch, in this order.
 #[must_use]
 pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
-    let ToolOptions { workspace, environment, shell, allow_hosts, unreadable, search } = options;
+    let ToolOptions { workspace, environment, shell, address_policy, names, unreadable, search } = options;
     let workspace = workspace.leaving_out(unreadable);
     let environment = without_interaction(&environment);
     vec![
@@ -73,7 +84,77 @@ pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
         erase(Edit { workspace: workspace.clone() }),
         erase(Glob { workspace: workspace.clone() }),
         erase(Grep { workspace }),
-        erase(WebFetch { policy: AddressPolicy::new(allow_hosts) }),
+        erase(WebFetch { policy: address_policy, names }),
         erase(WebSearch { backend: search }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use robota_core::Tool;
+    use serde::Deserialize;
+    use serde::de::value::Error;
+    use serde::de::{Deserializer, Error as _, Visitor};
+
+    use super::*;
+
+    /// Tells every name that the fields of a struct have.
+    struct Names;
+
+    impl<'de> Deserializer<'de> for Names {
+        type Error = Error;
+
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+            Err(Error::custom("no struct"))
+        }
+
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            fields: &'static [&'static str],
+            _: V,
+        ) -> Result<V::Value, Error> {
+            Err(Error::custom(fields.join(" ")))
+        }
+
+        serde::forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit
+            unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        }
+    }
+
+    fn taken<T: Tool>() -> BTreeSet<String> {
+        let names = T::Input::deserialize(Names).err().map(|error| error.to_string()).unwrap_or_default();
+        names.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn hooks_know_every_name_that_an_argument_can_have() {
+        let workspace = Workspace::new("/", [], None);
+        let tools = builtin_tools(ToolOptions::new(workspace, Vec::new()));
+        let taken = [
+            taken::<Bash>(),
+            taken::<Read>(),
+            taken::<Write>(),
+            taken::<Edit>(),
+            taken::<Glob>(),
+            taken::<Grep>(),
+            taken::<WebFetch>(),
+            taken::<WebSearch>(),
+        ];
+        for (tool, taken) in tools.iter().zip(taken) {
+            let spec = tool.spec();
+            let others: BTreeSet<&str> =
+                spec.spellings.iter().flat_map(|(_, others)| *others).copied().collect();
+            let known = spec.spellings.iter().map(|(known, _)| *known);
+            let told: BTreeSet<&str> =
+                taken.iter().map(String::as_str).filter(|name| !others.contains(name)).collect();
+            let properties = spec.input_schema["properties"].as_object().map_or(0, serde_json::Map::len);
+            assert_eq!(told.len(), properties, "{}: one name for each argument: {told:?}", spec.name);
+            assert!(known.clone().all(|known| told.contains(known)), "{}: {told:?}", spec.name);
+            assert!(others.iter().all(|other| taken.contains(*other)), "{}: {others:?}", spec.name);
+        }
+    }
 }

@@ -25,6 +25,11 @@ impl Failure {
         Self::new(code, format!("cannot {action} {path}: {error}"))
     }
 
+    /// The same failure, told with what led to it.
+    pub(crate) fn after(self, story: &str) -> Self {
+        Self { message: format!("{story}{}", self.message), ..self }
+    }
+
     pub(crate) fn cancelled() -> Self {
         Self::new("cancelled", "cancelled before it was done")
     }

@@ -13,6 +13,7 @@ mod blocking;
 mod builtin;
 mod failure;
 mod files;
+mod hook;
 mod input;
 pub mod process;
 mod search;
@@ -20,5 +21,10 @@ mod web;
 mod workspace;
 
 pub use builtin::{PathFilter, ToolOptions, builtin_tools};
-pub use web::{BraveSearch, SearchBackend, SearchError, SearchHit};
+pub use hook::{CommandHook, HttpHook};
+pub use web::{
+    AddressPolicy, BraveSearch, Destination, NameService, NotAHost, Redirect, Refused, RouteVerdict,
+    SearchBackend, SearchError, SearchHit, SpecialRange, SystemNames, TableNames, UrlRowError, UrlRowVerdict,
+    UrlVerdict, check_route, check_url_row,
+};
 pub use workspace::Workspace;

@@ -104,6 +104,11 @@ impl Workspace {
         resolve_links(&self.join(written))
     }
 
+    /// `path`, which is absolute, with the symlinks that are there now resolved.
+    pub(crate) fn resolve_path(&self, path: &Path) -> PathBuf {
+        resolve_links(path)
+    }
+
     /// The absolute path that `written` means, links and `..` as they are written.
     pub(crate) fn join(&self, written: &str) -> PathBuf {
         match (written.strip_prefix('~'), &self.shared.home) {

@@ -14,6 +14,8 @@ pub(super) struct Ending {
     error: Option<(String, Option<u16>)>,
     /// Why a hook did not let the prompt through.
     blocked: Option<String>,
+    /// Why a hook ended the turn; the first one counts.
+    stopped: Option<String>,
     aborted: TurnAbortReason,
     /// Tools run, rather than the model.
     in_tools: bool,
@@ -32,10 +34,11 @@ impl Ending {
             EventKind::ProviderResponseNormalized { tool_calls_count, .. } => {
                 self.in_tools = *tool_calls_count > 0;
             }
-            EventKind::Hook { hook_event_name, blocked: Some(reason), .. }
-                if hook_event_name == PROMPT_HOOK =>
-            {
-                self.blocked = Some(reason.clone());
+            EventKind::Hook { hook_event_name, blocked, stopped, .. } => {
+                if let Some(reason) = blocked.as_ref().filter(|_| hook_event_name == PROMPT_HOOK) {
+                    self.blocked = Some(reason.clone());
+                }
+                self.stopped = self.stopped.take().or_else(|| stopped.clone());
             }
             EventKind::Error { message, status, .. } => self.error = Some((message.clone(), *status)),
             EventKind::Interrupted { reason, .. } => self.aborted = *reason,
@@ -45,10 +48,17 @@ impl Ending {
 
     /// What stopped the prompt.
     pub(super) fn blocked(&self) -> String {
-        match self.blocked.as_deref().map(str::trim).filter(|reason| !reason.is_empty()) {
-            Some(reason) => format!("a hook did not let the prompt through: {reason}"),
-            None => "a hook did not let the prompt through".to_owned(),
-        }
+        because("a hook did not let the prompt through", self.blocked.as_deref())
+    }
+
+    /// What ended the turn.
+    pub(super) fn stopped(&self) -> String {
+        because("a hook ended the turn", self.stopped.as_deref())
+    }
+
+    /// Whether a hook has said that the turn shall end.
+    pub(super) const fn is_stopped(&self) -> bool {
+        self.stopped.is_some()
     }
 
     /// Whether an abort was the user's, who knows of it.
@@ -91,6 +101,7 @@ impl Ending {
                 stopped("error_during_execution", "prompt_too_long", error)
             }
             TurnEnd::Blocked => stopped("error_during_execution", "hook_stopped", &self.blocked()),
+            TurnEnd::Stopped => stopped("error_during_execution", "hook_stopped", &self.stopped()),
             TurnEnd::Failed => {
                 let (message, status) = self.error.clone().unwrap_or_default();
                 vec![
@@ -102,5 +113,13 @@ impl Ending {
             }
             _ => vec![("result", json!(self.text)), ("terminal_reason", json!("completed"))],
         }
+    }
+}
+
+/// What happened, with the reason a hook gave for it.
+fn because(what: &str, reason: Option<&str>) -> String {
+    match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
+        Some(reason) => format!("{what}: {reason}"),
+        None => what.to_owned(),
     }
 }

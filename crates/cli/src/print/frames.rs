@@ -7,12 +7,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use robota_core::{
-    Ambient, Body, Event, EventKind, HistoryMutation, Message, ModelInfo, RequestPurpose, SessionId,
-    ToolCall, TurnEnd, Usage,
+    Ambient, Body, EventKind, HistoryMutation, Message, ModelInfo, RequestPurpose, SessionId, ToolCall,
+    TurnEnd, Usage,
 };
 use serde_json::{Map, Value, json};
 
 use super::ending::Ending;
+use super::remarks::deeds;
 use crate::exit::Failure;
 
 /// Clients of the protocol compare this version; older ones are warned about.
@@ -87,10 +88,10 @@ impl Frames {
     }
 
     /// The frames of one event, in order; the last event of a turn gives its result.
-    pub(crate) fn of(&mut self, event: &Event) -> Vec<Value> {
-        self.ending.note(&event.kind);
-        let status = self.status(&event.kind);
-        let mut frames = match &event.kind {
+    pub(crate) fn of(&mut self, kind: &EventKind) -> Vec<Value> {
+        self.ending.note(kind);
+        let status = self.status(kind);
+        let mut frames = match kind {
             EventKind::HistoryMutation(HistoryMutation::AppendMessage { message, .. }) => {
                 self.message(message)
             }
@@ -126,10 +127,14 @@ impl Frames {
                     "type": "system", "subtype": "compact_boundary", "compact_metadata": metadata,
                 }))]
             }
-            EventKind::Hook { hook_event_name, system_messages, .. } => {
-                let said = |text: &String| self.said(hook_event_name, text);
-                system_messages.iter().map(said).collect()
+            EventKind::Hook { hook_event_name, system_messages, failures, .. } => {
+                let done = deeds(kind);
+                let said = system_messages.iter().chain(&done);
+                let said = said.map(|text| self.said(hook_event_name, text, "info"));
+                let failed = failures.iter().map(|text| self.said(hook_event_name, text, "warning"));
+                said.chain(failed).collect()
             }
+            EventKind::PermissionResolved { note: Some(note), .. } => vec![self.informational(note, "info")],
             EventKind::Complete { ended, rounds, usage, duration_ms, api_duration_ms, .. } => {
                 vec![self.result(*ended, *rounds, *usage, *duration_ms, *api_duration_ms)]
             }
@@ -154,11 +159,16 @@ impl Frames {
         changed.then(|| self.frame(json!({"type": "system", "subtype": "status", "status": status})))
     }
 
-    /// What a hook has to say to the person.
-    fn said(&self, hook_event_name: &str, text: &str) -> Value {
+    /// What a hook has to say to the person, or somebody of it.
+    fn said(&self, hook_event_name: &str, text: &str, level: &str) -> Value {
+        let mut frame = self.informational(text, level);
+        insert(&mut frame, "hook_event_name", json!(hook_event_name));
+        frame
+    }
+
+    fn informational(&self, text: &str, level: &str) -> Value {
         self.frame(json!({
-            "type": "system", "subtype": "informational", "content": text, "level": "info",
-            "hook_event_name": hook_event_name,
+            "type": "system", "subtype": "informational", "content": text, "level": level,
         }))
     }
 
@@ -291,7 +301,7 @@ fn insert(frame: &mut Value, key: &str, value: Value) {
 
 #[cfg(test)]
 mod tests {
-    use robota_core::{CompactTrigger, ContextState, HistoryRef, ModelTable, Timestamp, TurnAbortReason};
+    use robota_core::{CompactTrigger, ContextState, HistoryRef, HookOutcome, ModelTable, TurnAbortReason};
     use robota_testkit::fixed_ambient;
 
     use super::*;
@@ -308,15 +318,7 @@ mod tests {
             api_key_source: "none",
         };
         let mut frames = Frames::new(&facts, ModelTable::builtin().lookup("m"), fixed_ambient());
-        let event = |kind| Event {
-            seq: 1,
-            timestamp: Timestamp::from_millis(0),
-            session_id: session_id.clone(),
-            turn: 1,
-            redacted: false,
-            kind,
-        };
-        let mut written: Vec<Value> = kinds.into_iter().flat_map(|kind| frames.of(&event(kind))).collect();
+        let mut written: Vec<Value> = kinds.into_iter().flat_map(|kind| frames.of(&kind)).collect();
         for fields in written.iter_mut().filter_map(Value::as_object_mut) {
             assert_eq!(fields.shift_remove("session_id"), Some(json!("s1")));
             assert!(fields.shift_remove("uuid").is_some_and(|id| id.is_string()));
@@ -386,27 +388,39 @@ mod tests {
 
     #[test]
     fn what_hooks_say_to_the_person_is_passed_on() {
-        let hook = EventKind::Hook {
-            hook_event_name: "Stop".into(),
-            blocked: None,
-            additional_context: vec!["for the model".into()],
-            system_messages: vec!["Tests were not run.".into()],
-        };
+        let mut told = HookOutcome::context("for the model");
+        told.system_messages.push("Tests were not run.".into());
+        told.failures.push("`fmt` was not found".into());
+        let hook = EventKind::of_hooks("Stop", &told);
         let informational = json!({
             "type": "system", "subtype": "informational", "content": "Tests were not run.", "level": "info",
             "hook_event_name": "Stop",
         });
-        assert_eq!(frames_of([hook]), [informational]);
+        let failed = json!({
+            "type": "system", "subtype": "informational", "content": "`fmt` was not found", "level": "warning",
+            "hook_event_name": "Stop",
+        });
+        assert_eq!(frames_of([hook]), [informational, failed]);
+
+        let told = frames_of([EventKind::of_hooks("Stop", &HookOutcome::blocked("test first"))]);
+        assert_eq!(told[0]["content"], "hook Stop wants the model to go on: test first");
+    }
+
+    #[test]
+    fn a_turn_that_a_hook_ended_is_an_error_with_its_reason() {
+        let mut outcome = HookOutcome::default();
+        outcome.stop = Some("enough for today".into());
+        let hook = EventKind::of_hooks("PostToolUse", &outcome);
+        let error = json!(["a hook ended the turn: enough for today"]);
+        assert_eq!(
+            verdict(vec![hook], TurnEnd::Stopped),
+            [json!("error_during_execution"), json!("hook_stopped"), error]
+        );
     }
 
     #[test]
     fn a_prompt_that_a_hook_stopped_is_an_error_with_its_reason() {
-        let hook = |name: &str, reason: &str| EventKind::Hook {
-            hook_event_name: name.into(),
-            blocked: Some(reason.into()),
-            additional_context: Vec::new(),
-            system_messages: Vec::new(),
-        };
+        let hook = |name: &str, reason: &str| EventKind::of_hooks(name, &HookOutcome::blocked(reason));
         let hooks = vec![hook("UserPromptSubmit", "no secrets, please"), hook("Stop", "go on")];
         let error = json!(["a hook did not let the prompt through: no secrets, please"]);
         assert_eq!(

@@ -71,21 +71,40 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 async fn answer(args: &RunArgs, prompt: String, composition: Composition) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()
         .map_err(|error| Failure::new(Exit::Failed, format!("signals cannot be listened to: {error}")))?;
-    let session = Arc::new(composition.open(args).await?);
+    // Hooks of its start may take long; ended in the middle, there is no session to close.
+    let session = tokio::select! {
+        biased;
+        opened = composition.open(args) => Arc::new(opened?),
+        asked = signals.next() => return Ok(exit_of_signal(asked)),
+    };
     if !args.output_format.is_json() || args.debug {
         composition.notices.iter().for_each(|notice| complain(&format!("note: {notice}")));
         if !session.defects().is_empty() {
             complain(&format!("note: {}", session.defects()));
         }
     }
+    // A program that starts robota cannot ask why a rule of its project does not count, so this is always said.
+    composition.ignored.iter().for_each(|notice| complain(&format!("note: {notice}")));
     let view = View::new(args, &composition, &session);
     let exit = drive(&session, prompt, view, &mut signals).await?;
-    if let Err(error) = session.shutdown("other").await
-        && exit == Exit::Success
-    {
-        return Err(session_failure(&error));
+    let mut events = session.subscribe();
+    let closed = loop {
+        tokio::select! {
+            biased;
+            closed = session.shutdown("other") => break closed,
+            // It goes on behind the step that takes too long: the hooks of the end.
+            _ = signals.next() => {}
+        }
+    };
+    if !args.output_format.is_json() {
+        while let Some(event) = events.try_recv() {
+            remarks::remarks(&event.kind).iter().for_each(|line| complain(line));
+        }
     }
-    Ok(exit)
+    match closed {
+        Err(error) if exit == Exit::Success => Err(session_failure(&error)),
+        _ => Ok(exit),
+    }
 }
 
 /// Runs one turn and shows it to its end; the exit code says how it went.
@@ -119,7 +138,7 @@ pub(crate) async fn drive(
         biased;
         written = view.finish() => written,
         asked = signals.next() => {
-            return Ok(if asked == Asked::Interrupt { Exit::Interrupted } else { Exit::Terminated });
+            return Ok(exit_of_signal(asked));
         }
     };
     match written {
@@ -166,10 +185,19 @@ async fn follow(session: &Arc<Session>, prompt: String, view: &mut View, signals
     }
 }
 
+const fn exit_of_signal(asked: Asked) -> Exit {
+    match asked {
+        Asked::Interrupt => Exit::Interrupted,
+        Asked::Terminate => Exit::Terminated,
+    }
+}
+
 const fn exit_of_turn(outcome: &TurnOutcome) -> Exit {
     match outcome.ended {
         TurnEnd::Interrupted => Exit::Interrupted,
-        TurnEnd::MaxRounds | TurnEnd::ContextFull | TurnEnd::Blocked | TurnEnd::Failed => Exit::Failed,
+        TurnEnd::MaxRounds | TurnEnd::ContextFull | TurnEnd::Blocked | TurnEnd::Stopped | TurnEnd::Failed => {
+            Exit::Failed
+        }
         _ => Exit::Success,
     }
 }

@@ -2,6 +2,7 @@
 
 use robota_core::EventKind;
 
+use super::text::first_argument;
 use crate::harmless::one_line;
 
 /// The lines of an event; most have none.
@@ -16,14 +17,34 @@ pub(super) fn remarks(kind: &EventKind) -> Vec<String> {
             let (before, after) = (tokens(before.used_tokens), tokens(after.used_tokens));
             vec![format!("compacted: {before} → {after} tokens")]
         }
-        EventKind::Hook { hook_event_name, system_messages, .. } => {
+        EventKind::Hook { hook_event_name, system_messages, failures, .. } => {
             let hook = one_line(hook_event_name);
-            let lines = system_messages.iter().flat_map(|text| text.lines());
-            let lines = lines.filter(|line| !line.trim().is_empty());
-            lines.map(|line| format!("hook {hook}: {}", one_line(line))).collect()
+            let said = system_messages.iter().flat_map(|text| text.lines());
+            let said = said.filter(|line| !line.trim().is_empty());
+            let said = said.map(|line| format!("hook {hook}: {}", one_line(line)));
+            let failed = failures.iter().map(|why| format!("hook {hook} failed: {}", one_line(why)));
+            let done = deeds(kind).into_iter().map(|done| one_line(&done));
+            said.chain(done).chain(failed).collect()
         }
+        EventKind::PermissionResolved { note: Some(note), .. } => vec![format!("rule {}", one_line(note))],
         _ => Vec::new(),
     }
+}
+
+/// What hooks did to a turn that no other event tells of.
+pub(super) fn deeds(kind: &EventKind) -> Vec<String> {
+    let EventKind::Hook { hook_event_name: hook, blocked, updated_input, .. } = kind else {
+        return Vec::new();
+    };
+    let objected = blocked.as_ref().and_then(|reason| match hook.as_str() {
+        "Stop" | "SubagentStop" => Some(format!("hook {hook} wants the model to go on: {}", reason.trim())),
+        "PreCompact" => Some(format!("hook {hook} wants no compaction now: {}", reason.trim())),
+        _ => None,
+    });
+    let changed = updated_input.as_ref();
+    let changed =
+        changed.map(|input| format!("hook {hook} changed the arguments: {}", first_argument(input)));
+    objected.into_iter().chain(changed).collect()
 }
 
 /// A number of tokens as short as people say it.
@@ -66,10 +87,13 @@ mod tests {
     #[test]
     fn messages_of_hooks_are_told_line_by_line_and_harmless() {
         let kind = json!({
-            "event": "hook", "hookEventName": "Stop", "blocked": "not yet",
+            "event": "hook", "hookEventName": "PostToolUse", "blocked": "for the model",
             "systemMessages": ["two\n\n\u{1b}[2Jlines", "  "],
         });
-        assert_eq!(told(kind), ["hook Stop: two", "hook Stop:  [2Jlines"]);
+        assert_eq!(told(kind), ["hook PostToolUse: two", "hook PostToolUse:  [2Jlines"]);
+        let kind =
+            json!({"event": "hook", "hookEventName": "PreToolUse", "failures": ["`fmt` was not\nfound"]});
+        assert_eq!(told(kind), ["hook PreToolUse failed: `fmt` was not found"]);
         let silent =
             json!({"event": "hook", "hookEventName": "Stop", "additionalContext": ["for the model"]});
         assert_eq!(told(silent), [""; 0]);
@@ -77,5 +101,26 @@ mod tests {
             "event": "permission_request", "toolName": "Bash", "toolCallId": "c", "parameters": {}, "reason": "r",
         });
         assert_eq!(told(asked), [""; 0]);
+    }
+
+    #[test]
+    fn what_hooks_did_to_a_turn_is_told() {
+        let objected = |hook: &str| json!({"event": "hook", "hookEventName": hook, "blocked": "not\nyet\n"});
+        assert_eq!(told(objected("Stop")), ["hook Stop wants the model to go on: not yet"]);
+        assert_eq!(told(objected("PreCompact")), ["hook PreCompact wants no compaction now: not yet"]);
+        // The refused call and the end of the turn tell the reasons of these.
+        assert_eq!(told(objected("PreToolUse")), [""; 0]);
+        assert_eq!(told(objected("UserPromptSubmit")), [""; 0]);
+        let changed = json!({"event": "hook", "hookEventName": "PreToolUse", "updatedInput": {"command": "pnpm\ntest"}});
+        assert_eq!(told(changed), ["hook PreToolUse changed the arguments: pnpm test"]);
+    }
+
+    #[test]
+    fn where_a_rule_is_kept_is_told() {
+        let kind = json!({
+            "event": "permission_resolved", "toolCallId": "c", "resolution": "allowed_for_project",
+            "note": "`Bash(ls)` stands in settings.local.json now",
+        });
+        assert_eq!(told(kind), ["rule `Bash(ls)` stands in settings.local.json now"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, stderr, stdout};
 
-use robota_core::{Event, EventKind, TurnEnd};
+use robota_core::{EventKind, TurnEnd};
 use serde_json::Value;
 
 use super::ending::Ending;
@@ -29,7 +29,7 @@ pub(crate) struct TextView {
     separate: bool,
     /// The model has said something in this turn.
     spoke: bool,
-    denied: Vec<(String, Option<String>)>,
+    denied: Vec<(String, Vec<String>)>,
     ending: Ending,
 }
 
@@ -52,9 +52,9 @@ impl TextView {
     }
 
     /// Shows one event.
-    pub(crate) fn show(&mut self, event: &Event) {
-        self.ending.note(&event.kind);
-        match &event.kind {
+    pub(crate) fn show(&mut self, kind: &EventKind) {
+        self.ending.note(kind);
+        match kind {
             EventKind::TextDelta { delta } => self.text(delta),
             EventKind::ProviderRequest { .. } => self.separate = self.separate || self.mid_line,
             EventKind::ToolExecutionRequest { tool_name, parameters, .. } if self.activity => {
@@ -63,12 +63,9 @@ impl TextView {
             EventKind::ToolExecutionResult { success: false, error_code, result, .. } if self.activity => {
                 self.note(&format!("  ✗ {}", failure(error_code.as_deref(), result.as_ref())));
             }
-            EventKind::PermissionDenied { tool_name, parameters, reason, allow_rule, .. } => {
+            EventKind::PermissionDenied { tool_name, parameters, reason, allow_rules, .. } => {
                 let call = format!("{} {}", one_line(tool_name), first_argument(parameters));
-                if self.activity {
-                    self.note(&format!("● {call}"));
-                }
-                self.denied.push((format!("{call}: {}", one_line(reason)), allow_rule.clone()));
+                self.denied.push((format!("{call}: {}", one_line(reason)), allow_rules.clone()));
             }
             EventKind::Complete { ended, .. } => self.end(*ended),
             kind => remarks(kind).iter().for_each(|line| self.note(line)),
@@ -83,10 +80,12 @@ impl TextView {
     /// Ends the answer, and says what was not allowed to run and how to allow it.
     pub(crate) fn finish(&mut self) {
         self.end_line();
-        for (call, allow_rule) in std::mem::take(&mut self.denied) {
+        for (call, rules) in std::mem::take(&mut self.denied) {
             self.printer.err(&format!("not allowed: {call}"));
-            if let Some(rule) = allow_rule.as_deref().and_then(shell_word) {
-                self.printer.err(&format!("  allow it with: --allowed-tools {rule}"));
+            let words: Option<Vec<String>> = rules.iter().map(|rule| shell_word(rule)).collect();
+            if let Some(words) = words.filter(|words| !words.is_empty()) {
+                self.printer
+                    .err(&format!("  allow it with: --allowed-tools {}", words.join(" --allowed-tools ")));
             }
         }
     }
@@ -99,6 +98,10 @@ impl TextView {
                 "error: the context window is nearly full, so the model was not called\n  hint: start a new session (without -c or -r) and say what matters from this one"
             }
             TurnEnd::Blocked => &format!("error: {}", lines(&self.ending.blocked())),
+            TurnEnd::Stopped => &format!("error: {}", lines(&self.ending.stopped())),
+            TurnEnd::Completed if self.ending.is_stopped() => {
+                &format!("note: {}", lines(&self.ending.stopped()))
+            }
             TurnEnd::Interrupted if !self.ending.is_users_wish() => {
                 &format!("error: {}", self.ending.aborted())
             }

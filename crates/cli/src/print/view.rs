@@ -2,7 +2,7 @@
 
 use std::io;
 
-use robota_core::{Ambient, Event};
+use robota_core::{Ambient, Event, EventKind};
 use robota_session::Session;
 use serde_json::Value;
 
@@ -34,6 +34,15 @@ pub(crate) struct FrameView {
 impl View {
     /// The view that `args` ask for; writes what comes before the first event.
     pub(crate) fn new(args: &RunArgs, composition: &Composition, session: &Session) -> Self {
+        let mut view = Self::begin(args, composition, session);
+        if let Some(said) = session.said_at_start() {
+            // Nobody could subscribe before.
+            view.show_kind(&EventKind::of_hooks("SessionStart", said));
+        }
+        view
+    }
+
+    fn begin(args: &RunArgs, composition: &Composition, session: &Session) -> Self {
         if !args.output_format.is_json() {
             return Self::Text(Box::new(TextView::new(args.verbose, host::no_color())));
         }
@@ -57,10 +66,14 @@ impl View {
 
     /// Shows one event.
     pub(crate) fn show(&mut self, event: &Event) {
+        self.show_kind(&event.kind);
+    }
+
+    fn show_kind(&mut self, kind: &EventKind) {
         match self {
-            Self::Text(view) => view.show(event),
+            Self::Text(view) => view.show(kind),
             Self::Frames(view) => {
-                for frame in view.frames.of(event) {
+                for frame in view.frames.of(kind) {
                     view.write(&frame);
                 }
             }

@@ -20,16 +20,16 @@ use robota_framework::{ProjectPaths, Settings, log_filter};
 use robota_session::{
     Error, ErrorKind, FileStore, LineFilter, LogItem, LogReader, SessionHead, SessionStore,
 };
-use serde::Serialize;
 use tokio::runtime::Runtime;
 
 use crate::compose::{SETTINGS_HINT, session_failure};
 use crate::exit::{Exit, Failure};
-use crate::harmless::{json as harmless_json, one_line};
+use crate::harmless::one_line;
 use crate::host::Host;
 use crate::print::runtime;
+use crate::report::{json_of, print, written};
 use crate::session_args::{Query, SessionCommand};
-use crate::stdout::{Output, complain};
+use crate::stdout::complain;
 
 /// Runs a session command.
 pub(crate) fn run(command: &SessionCommand) -> Result<Exit, Failure> {
@@ -166,28 +166,6 @@ fn failure(error: &Error) -> Failure {
 /// Remarks upon something that is no failure.
 fn note(text: &str) {
     complain(&format!("note: {}", one_line(text)));
-}
-
-/// Prints a report: as one JSON object, or the way `tell` does it.
-fn print<T: Serialize>(report: &T, json: bool, tell: impl FnOnce(&mut Output)) -> Result<Exit, Failure> {
-    let mut output = Output::new();
-    if json {
-        output.line(&json_of(report)?);
-    } else {
-        tell(&mut output);
-    }
-    written(output)
-}
-
-fn json_of<T: Serialize>(value: &T) -> Result<String, Failure> {
-    serde_json::to_string(value)
-        .map(harmless_json)
-        .map_err(|error| Failure::new(Exit::Failed, format!("this cannot be written as JSON: {error}")))
-}
-
-fn written(output: Output) -> Result<Exit, Failure> {
-    output.finish().map_err(|error| Failure::output(&error))?;
-    Ok(Exit::Success)
 }
 
 /// A number of things, in words.

@@ -1,13 +1,13 @@
 //! `robota session show`.
 
 use robota_core::{
-    Body, CompactTrigger, Event, EventKind, HistoryMutation, Message, MessageState, PermissionResolution,
-    ToolCall, TurnAbortReason,
+    Body, CompactTrigger, Event, EventKind, HistoryMutation, HookDecision, Message, MessageState,
+    PermissionResolution, ToolCall, TurnAbortReason,
 };
 use robota_session::SessionStore;
 use serde_json::Value;
 
-use super::{Shelf, json_of, written};
+use super::{Shelf, count, json_of, written};
 use crate::exit::{Exit, Failure};
 use crate::harmless::one_line as plain;
 use crate::print::text::first_argument;
@@ -63,7 +63,7 @@ impl Transcript {
             _ => lines.extend(self.replaced.take()),
         }
         if let EventKind::HistoryMutation(HistoryMutation::Replace { messages }) = &event.kind {
-            self.replaced = Some(format!("(the history was replaced by {} messages)", messages.len()));
+            self.replaced = Some(format!("(the history was replaced by {})", messages_of(messages.len())));
         } else {
             lines.append(&mut lines_of_event(event));
         }
@@ -98,7 +98,10 @@ fn lines_of_event(event: &Event) -> Vec<String> {
                 plain(reason)
             )]
         }
-        EventKind::PermissionResolved { resolution, .. } => vec![format!("  {}", answer(*resolution))],
+        EventKind::PermissionResolved { resolution, note, .. } => {
+            let note = note.iter().map(|note| format!("  rule {}", plain(note)));
+            std::iter::once(format!("  {}", answer(*resolution))).chain(note).collect()
+        }
         EventKind::PermissionDenied { reason, .. } => vec![format!("  not allowed: {}", plain(reason))],
         EventKind::ServerTool { tool, query } => {
             vec![format!("● {} {} (run by the provider)", plain(tool), plain(query))]
@@ -106,14 +109,13 @@ fn lines_of_event(event: &Event) -> Vec<String> {
         EventKind::ProviderRetry { reason, attempt, .. } => {
             vec![format!("  … {}; attempt {attempt}", plain(reason))]
         }
-        EventKind::Hook { hook_event_name, blocked, additional_context, system_messages } => {
-            lines_of_hook(hook_event_name, blocked.as_deref(), additional_context.len(), system_messages)
-        }
+        EventKind::Hook { .. } => lines_of_hook(&event.kind),
         EventKind::ContextCompact { trigger, before, after, summarized_messages, kept_messages, .. } => {
             let asked = if *trigger == CompactTrigger::Manual { ", as it was asked for" } else { "" };
             let (before, after) = (before.used_percentage, after.used_percentage);
             vec![format!(
-                "(compacted{asked}: {summarized_messages} messages became a summary, {kept_messages} stayed; the window was {before:.0} % full and is {after:.0} %)"
+                "(compacted{asked}: {} became a summary, {kept_messages} stayed; the window was {before:.0} % full and is {after:.0} %)",
+                messages_of(*summarized_messages)
             )]
         }
         EventKind::Interrupted { reason, .. } => vec![format!("(the turn was {})", abort(*reason))],
@@ -126,13 +128,18 @@ fn lines_of_event(event: &Event) -> Vec<String> {
     }
 }
 
+fn messages_of(number: usize) -> String {
+    count(number, "message", "messages")
+}
+
 fn ending(kind: &EventKind) -> Vec<String> {
     let EventKind::Complete { ended, rounds, usage, duration_ms, .. } = kind else { return Vec::new() };
     let ended = serde_json::to_value(ended).unwrap_or_default();
     let (input, output) = (usage.total_input(), usage.output_tokens);
     let seconds = *duration_ms as f64 / 1000.0;
     let ended = ended.as_str().unwrap_or_default();
-    vec![format!("-- {ended}: {rounds} rounds, {input} tokens in, {output} out, {seconds:.1} s")]
+    let rounds = count(*rounds as usize, "round", "rounds");
+    vec![format!("-- {ended}: {rounds}, {input} tokens in, {output} out, {seconds:.1} s")]
 }
 
 fn lines_of_mutation(mutation: &HistoryMutation) -> Vec<String> {
@@ -140,24 +147,58 @@ fn lines_of_mutation(mutation: &HistoryMutation) -> Vec<String> {
         HistoryMutation::AppendMessage { message, .. } => lines_of(message),
         HistoryMutation::AppendEntry { .. } => Vec::new(),
         HistoryMutation::Clear => vec!["(the history was cleared)".to_owned()],
-        HistoryMutation::Truncate { length } => vec![format!("(gone back to the first {length} messages)")],
+        HistoryMutation::Truncate { length } => {
+            vec![format!("(gone back to the first {})", messages_of(*length))]
+        }
         _ => vec!["(the history was changed)".to_owned()],
     }
 }
 
-fn lines_of_hook(name: &str, blocked: Option<&str>, added: usize, messages: &[String]) -> Vec<String> {
-    let name = plain(name);
+fn lines_of_hook(kind: &EventKind) -> Vec<String> {
+    let EventKind::Hook {
+        hook_event_name,
+        blocked,
+        stopped,
+        permission,
+        updated_input,
+        failures,
+        additional_context,
+        system_messages,
+    } = kind
+    else {
+        return Vec::new();
+    };
+    let name = plain(hook_event_name);
+    let tell = |text: String| format!("  hook {name} {text}");
     let mut lines: Vec<String> =
-        messages.iter().map(|text| format!("  hook {name}: {}", plain(text))).collect();
-    lines.extend(blocked.map(|reason| format!("  hook {name} did not allow it: {}", plain(reason))));
-    lines.extend((added > 0).then(|| format!("  hook {name} added text for the model")));
+        system_messages.iter().map(|text| format!("  hook {name}: {}", plain(text))).collect();
+    lines.extend(permission.as_ref().map(|said| {
+        let why = said.reason.as_deref().map(|reason| format!(": {}", plain(reason))).unwrap_or_default();
+        tell(format!("{}{why}", decision(said.decision)))
+    }));
+    lines.extend(blocked.as_ref().map(|reason| tell(format!("did not allow it: {}", plain(reason)))));
+    lines.extend(stopped.as_ref().map(|reason| tell(format!("ended the turn: {}", plain(reason)))));
+    let changed = updated_input.as_ref();
+    lines.extend(changed.map(|input| tell(format!("changed the arguments: {}", first_argument(input)))));
+    lines.extend((!additional_context.is_empty()).then(|| tell("added text for the model".to_owned())));
+    lines.extend(failures.iter().map(|why| tell(format!("failed: {}", plain(why)))));
     lines
+}
+
+const fn decision(decision: HookDecision) -> &'static str {
+    match decision {
+        HookDecision::Allow => "said yes",
+        HookDecision::Ask => "wanted a person to agree",
+        HookDecision::Defer => "left it to a person",
+        HookDecision::Deny => "said no",
+    }
 }
 
 const fn answer(resolution: PermissionResolution) -> &'static str {
     match resolution {
         PermissionResolution::Allowed => "yes",
         PermissionResolution::AllowedForSession => "yes, for the rest of the session",
+        PermissionResolution::AllowedForProject => "yes, always in this project",
         PermissionResolution::Denied => "no",
         _ => "no answer: the turn was aborted",
     }
@@ -199,7 +240,36 @@ fn marked(mark: &str, text: &str, most: usize) -> Vec<String> {
         text.lines().take(most).map(|line| format!("{mark}{}", plain(&line.replace('\t', "    ")))).collect();
     let rest = text.lines().count().saturating_sub(most);
     if rest > 0 {
-        lines.push(format!("{mark}… {rest} more lines"));
+        lines.push(format!("{mark}… {}", count(rest, "more line", "more lines")));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use robota_core::HookOutcome;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_hooks_did_is_told_line_by_line() {
+        let mut outcome = HookOutcome::decided(HookDecision::Ask, "who\nknows");
+        outcome.updated_input = Some(json!({"command": "make check"}));
+        outcome.stop = Some("enough".into());
+        outcome.block = Some("not now".into());
+        outcome.additional_context = vec!["for the model".into()];
+        outcome.system_messages = vec!["for you".into()];
+        outcome.failures = vec!["`fmt` was not found".into()];
+        let expected = [
+            "  hook PreToolUse: for you",
+            "  hook PreToolUse wanted a person to agree: who knows",
+            "  hook PreToolUse did not allow it: not now",
+            "  hook PreToolUse ended the turn: enough",
+            "  hook PreToolUse changed the arguments: make check",
+            "  hook PreToolUse added text for the model",
+            "  hook PreToolUse failed: `fmt` was not found",
+        ];
+        assert_eq!(lines_of_hook(&EventKind::of_hooks("PreToolUse", &outcome)), expected);
+    }
 }

@@ -97,12 +97,17 @@ impl Context {
     }
 
     /// Starts the program with the scripted model, and does not wait for it.
-    #[expect(clippy::disallowed_methods, reason = "assert_cmd can neither signal nor kill a running program")]
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        self.process(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// The program in the project with the scripted model, for who must talk to it while it runs, or end it.
+    #[expect(clippy::disallowed_methods, reason = "assert_cmd can neither signal nor kill a running program")]
+    pub(crate) fn process(&self, arguments: &[&str]) -> std::process::Command {
         let mut command = std::process::Command::new(PROGRAM);
         command.env_clear().envs(self.surroundings()).envs(self.provider());
-        command.current_dir(self.space.path("project")).args(arguments);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        command.current_dir(self.space.path("project")).args(arguments).stdin(Stdio::null());
+        command
     }
 
     /// All of the environment but the provider.

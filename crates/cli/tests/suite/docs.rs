@@ -13,6 +13,8 @@ use robota_testkit::{Script, TempWorkspace};
 
 use crate::context::{Context, Run};
 
+mod hooks;
+
 /// The programs of `docs/embedding.md`. What stands between `// docs: NAME` and `// docs: end` is
 /// shown there word for word.
 mod assembled {
@@ -139,6 +141,7 @@ mod assembled {
 }
 
 mod direct {
+    mod guarded;
     mod supervised;
 
     // docs: direct
@@ -278,8 +281,15 @@ fn help() -> String {
 fn the_embedding_guide_shows_the_programs_that_are_compiled_here() {
     let (guide, here) = (read("docs/embedding.md"), include_str!("docs.rs"));
     let supervised = include_str!("docs/direct/supervised.rs");
+    let guarded = include_str!("docs/direct/guarded.rs");
     let shown = blocks(&guide, "rust");
-    let programs = [("assembled", here), ("direct", here), ("supervised", supervised), ("in_tests", here)];
+    let programs = [
+        ("assembled", here),
+        ("direct", here),
+        ("supervised", supervised),
+        ("guarded", guarded),
+        ("in_tests", here),
+    ];
     for (name, source) in programs {
         let (before, after) = source.split_once(&format!("// docs: {name}\n")).unwrap();
         let indent = before.rsplit('\n').next().unwrap_or_default();
@@ -341,6 +351,45 @@ fn every_session_command_has_its_row_and_its_examples_run() {
     for line in examples.lines() {
         Run::of(context.shell(line).output().unwrap()).assert_success();
     }
+}
+
+#[test]
+fn every_permission_command_has_its_row_and_its_examples_come_out_as_shown() {
+    let page = read("docs/rule-files.md");
+    let context = Context::new(Script::new());
+    context
+        .space
+        .write("home/.robota/settings.json", "{\n\"permissions\": {\n\"allow\": [\"Bash(git *)\"]}}");
+    context
+        .space
+        .write("project/.robota/settings.json", "{\n\"permissions\": {\n\"deny\": [\"Bash(rm *)\"]}}");
+    let help = Run::of(context.bare(&["permissions", "--help"]).output().unwrap()).stdout;
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let commands = commands.lines().take_while(|line| !line.is_empty());
+    let names = commands.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let known: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
+    let rows = rows(&page, "command");
+    let documented = rows.iter().filter_map(|row| spans(&row[0])[0].split_whitespace().nth(2));
+    assert_eq!(documented.collect::<BTreeSet<_>>(), known, "{help}");
+
+    let folder = |name| context.space.path(name).canonicalize().unwrap().display().to_string();
+    let settled =
+        |text: &str| text.replace(&folder("project"), "/home/ada/app").replace(&folder("home"), "/home/ada");
+    let (lines, shown) = (blocks(&page, "sh"), blocks(&page, "text"));
+    for (line, shown) in lines.iter().zip(&shown) {
+        let run = Run::of(context.shell(line).output().unwrap());
+        assert_eq!(settled(&run.assert_success().stdout), *shown, "{line}");
+    }
+    let rows = blocks(&page, "jsonl");
+    for (command, rows) in ["check", "check-url"].iter().zip(rows.chunks(2)) {
+        context.space.write("project/rows.jsonl", &rows[0]);
+        context.space.write("project/expected.jsonl", &rows[1]);
+        let run = context.shell(&format!("robota permissions {command} < rows.jsonl")).output().unwrap();
+        assert_eq!(Run::of(run).assert_success().stdout, rows[1]);
+        let diff = lines[2].replace(" check ", &format!(" {command} "));
+        Run::of(context.shell(&diff).output().unwrap()).assert_success();
+    }
+    assert_eq!((lines.len(), shown.len(), rows.len()), (3, 2, 4));
 }
 
 #[test]
@@ -415,6 +464,9 @@ fn every_frame_that_is_shown_has_the_fields_of_a_real_one() {
     let script = Script::new().reply(answer).reply(Reply::error(429, "slow down")).reply("It says hello.");
     let context = Context::new(script);
     context.space.write("project/greeting.txt", "hello\n");
+    let hook = json!({"type": "command", "command": r#"echo '{"systemMessage": "Tests were not run."}'"#});
+    let settings = json!({"hooks": {"PreToolUse": [{"hooks": [hook]}]}});
+    context.space.write("home/.robota/settings.json", settings.to_string());
     let real = context.run(&["-p", "go", "--output-format", "stream-json"]).frames();
     let shape = |frame: &Value| {
         let own = |key: &&String| !["session_id", "uuid"].contains(&key.as_str());
@@ -447,6 +499,7 @@ fn decide(mode: PermissionMode, rules: RuleSet, tool: &str, access: Access) -> V
         roots: vec![PathBuf::from("/home/ada/app")],
         cwd: PathBuf::from("/home/ada/app"),
         home: Some(PathBuf::from("/home/ada")),
+        protected_dirs: Vec::new(),
     };
     policy.evaluate(&ToolSpec::new(tool, class, ""), &access)
 }
@@ -481,6 +534,33 @@ fn rules_do_what_the_tables_say() {
                     let decided_by_rule =
                         decide(PermissionMode::Default, rules.clone(), tool, access).rule.is_some();
                     assert_eq!(decided_by_rule, expected, "{} and {call}", row[0]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rules_about_hosts_and_names_do_what_the_tables_say() {
+    let page = read("docs/permissions.md");
+    let hosts = rows(&page, "rule for hosts");
+    let names = rows(&page, "allow rule for agents and skills");
+    for row in hosts.iter().chain(&names) {
+        for rule in spans(&row[0]) {
+            let allow = vec![rule.parse().unwrap()];
+            let rules = RuleSet { allow, ..RuleSet::default() };
+            let tool = ["WebFetch", "Skill"].into_iter().find(|tool| rule.starts_with(tool));
+            for (cell, expected) in [(&row[1], true), (&row[2], false)] {
+                for call in spans(cell) {
+                    let access = match tool {
+                        Some("WebFetch") => {
+                            Access::Url { url: format!("https://{call}/"), host: call.to_owned() }
+                        }
+                        _ => Access::Name { name: call.to_owned() },
+                    };
+                    let tool = tool.unwrap_or("Agent");
+                    let verdict = decide(PermissionMode::Default, rules.clone(), tool, access);
+                    assert_eq!(verdict.rule.is_some(), expected, "{rule} and {call}");
                 }
             }
         }

@@ -88,3 +88,23 @@ fn a_session_resumed_elsewhere_says_where_it_works() {
     assert_eq!(requests.last().unwrap().new_tool_results()[0].content.trim(), told, "{}", run.stderr);
     context.server.assert_clean();
 }
+
+#[test]
+fn a_file_that_may_not_grow_is_a_failed_write_and_no_death() {
+    let context = Context::new(Script::new().reply("an answer"));
+    for arguments in ["-p x", "man > manual", "completions bash > completions"] {
+        // In blocks of 512 or 1,024 bytes.
+        let run = Run::of(context.shell(&format!("ulimit -f 1; robota {arguments}")).output().unwrap());
+        run.assert_failure(4, &["File too large"]);
+    }
+}
+
+#[test]
+fn what_a_tool_runs_is_ended_by_its_limits_as_ever() {
+    let command = "ulimit -f 1; head -c 5000 /dev/zero > big; echo $?";
+    let call = Reply::new().tool_call("c1", "Bash", json!({"command": command}));
+    let context = Context::new(Script::new().reply(call).reply("Done."));
+    context.run(&["-p", "x", "--permission-mode", "bypassPermissions"]).assert_success();
+    let told = context.server.requests()[1].new_tool_results()[0].content.clone();
+    assert!(told.contains("153"), "ended by SIGXFSZ (128 + 25): {told}");
+}

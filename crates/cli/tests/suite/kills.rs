@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use robota_testkit::{RecordedRequest, Reply, Script};
 use serde_json::{Value, json};
@@ -145,16 +145,12 @@ fn session_id(context: &Context) -> String {
     context.log()[0]["sessionId"].as_str().unwrap().to_owned()
 }
 
-#[expect(clippy::disallowed_methods, reason = "assert_cmd cannot kill a running program")]
+#[expect(clippy::disallowed_methods, reason = "a file made for the test takes the output")]
 fn start(context: &Context, prompt: &str, go_on: bool, output: &Path) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_robota"));
-    command.env_clear().env("HOME", context.space.path("home")).env("PATH", "/usr/local/bin:/usr/bin:/bin");
-    command.env("ANTHROPIC_API_KEY", "k-k-k-k-k").env("ANTHROPIC_BASE_URL", context.server.base_url());
-    command.current_dir(context.space.path("project"));
-    command.args(["-p", prompt, "--output-format", "stream-json", "--allowed-tools", "Bash"]);
+    let mut command =
+        context.process(&["-p", prompt, "--output-format", "stream-json", "--allowed-tools", "Bash"]);
     command.args(go_on.then_some("-c"));
-    let output = fs::File::create(output).unwrap();
-    command.stdin(Stdio::null()).stdout(output).stderr(Stdio::null()).spawn().unwrap()
+    command.stdout(fs::File::create(output).unwrap()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 /// How often to kill: 200 times by default, `ROBOTA_TEST_KILLS` times for a long run.

@@ -3,13 +3,16 @@
 
 mod architecture;
 mod bad_input;
+mod check_url;
 mod context;
 mod demo;
 mod docs;
+mod hooks;
 mod hostile;
 mod json_output;
 mod kills;
 mod long_session;
+mod permissions;
 mod prompt_size;
 mod readme;
 mod session_archive;
@@ -17,3 +20,4 @@ mod session_commands;
 mod sessions;
 mod signals;
 mod text_output;
+mod trust;

@@ -256,6 +256,18 @@ fn a_session_is_renamed_and_loses_its_name() {
 }
 
 #[test]
+fn a_secret_in_a_name_is_not_printed() {
+    let context = two_turns();
+    let name = "with test-key-for-the-fake-model";
+    let run = context.run(&["session", "rename", "alpha", name]);
+    let id = id_of(&context, "with [REDACTED]");
+    let told = format!("session {id} is called `with [REDACTED]` (was `alpha`)\n");
+    assert_eq!(run.assert_success().stdout, told);
+    let again = context.run(&["session", "rename", &id, name]);
+    assert_eq!(again.assert_success().stdout, format!("session {id} was called `with [REDACTED]` already\n"));
+}
+
+#[test]
 fn sessions_are_deleted_when_that_is_meant_and_never_while_they_are_open() {
     let context = two_turns();
     let id = id_of(&context, "alpha");

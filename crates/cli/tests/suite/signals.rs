@@ -60,14 +60,40 @@ fn stubborn_command(arguments: &[&str]) -> (Context, Child, Pid) {
     let command = "echo $$ > pid; trap '' TERM; echo ready > fifo; while :; do sleep 1; done";
     let call = Reply::new().tool_call("c1", "Bash", json!({"command": command}));
     let context = Context::new(Script::new().reply(call));
+    let arguments = [&["-p", "run", "--permission-mode", "bypassPermissions"], arguments].concat();
+    let (child, command) = start_and_wait(&context, &arguments);
+    (context, child, command)
+}
+
+/// Starts the program, and waits until what it runs has written its process id to `pid` and says that it is up.
+fn start_and_wait(context: &Context, arguments: &[&str]) -> (Child, Pid) {
     let fifo = context.space.path("project/fifo");
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(rustix::fs::CWD, fifo, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    let arguments = [&["-p", "run", "--permission-mode", "bypassPermissions"], arguments].concat();
-    let child = context.start(&arguments);
+    let child = context.start(arguments);
     assert_eq!(context.space.read("project/fifo"), "ready\n", "blocks until the command is up");
     let pid = context.space.read("project/pid").trim().parse().unwrap();
-    (context, child, Pid::from_raw(pid).unwrap())
+    (child, Pid::from_raw(pid).unwrap())
+}
+
+#[test]
+fn hooks_of_the_start_and_the_end_hold_no_signal_up() {
+    let hook = "echo $$ > pid; trap '' TERM INT; echo ready > fifo; while :; do sleep 1; done";
+    let cases = [
+        ("SessionStart", Signal::INT, 130),
+        ("SessionStart", Signal::TERM, 143),
+        ("SessionEnd", Signal::INT, 0),
+    ];
+    for (event, signal, expected) in cases {
+        let context = Context::new(Script::new().reply("Done."));
+        let settings = json!({"hooks": {event: [{"hooks": [{"type": "command", "command": hook}]}]}});
+        context.space.write("home/.claude/settings.json", settings.to_string());
+        let (child, command) = start_and_wait(&context, &["-p", "run"]);
+        send(&child, signal);
+        let (code, _) = end(child);
+        assert_eq!(code, Some(expected), "{event}");
+        assert_dies(command);
+    }
 }
 
 #[test]

@@ -67,11 +67,11 @@ fn what_would_be_asked_is_refused_with_the_rule_that_would_allow_it() {
 }
 
 #[test]
-fn a_compound_command_is_not_covered_and_deny_wins() {
+fn a_compound_command_runs_when_all_of_it_is_covered_and_deny_wins() {
     let bash = |id: &str, command: &str| Reply::new().tool_call(id, "Bash", json!({"command": command}));
     let context = Context::new(
         Script::new()
-            .reply(bash("c1", "git status; touch a"))
+            .reply(bash("c1", "touch a; mkdir d"))
             .reply(bash("c2", "touch b"))
             .reply(bash("c3", "touch c"))
             .reply("ok"),

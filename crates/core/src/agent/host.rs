@@ -36,6 +36,14 @@ pub trait TurnHost: Send + Sync {
         Box::pin(future::ready(Ok(false)))
     }
 
+    /// Whether the turn is to end here. Why is for the host to tell.
+    ///
+    /// Asked before each model call and each tool call. Calls that run come to their end, no other begins, and
+    /// the turn ends as [`Stopped`](crate::TurnEnd::Stopped).
+    fn stopped(&self) -> bool {
+        false
+    }
+
     /// The model has finished with the answer `text`. A message sends it on; with `None` the turn ends.
     ///
     /// Asked after an answer by which the turn would end as [`Completed`](crate::TurnEnd::Completed), when nobody

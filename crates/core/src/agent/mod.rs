@@ -1,7 +1,9 @@
-//! The engine: a turn is a loop of rounds, each one model call and the tool calls it asks for.
+//! The engine: a turn is a loop of rounds, each one model call and the tool calls it asks for,
+//! each of which passes the [`ToolGate`].
 
 mod answer;
 mod batch;
+mod call;
 mod gate;
 mod host;
 mod model_call;
@@ -16,7 +18,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-pub use gate::{Authorization, GateRequest, ToolGate};
+pub use gate::{After, Authorization, Before, EndedCall, GateRequest, ToolGate};
 pub use host::{NoHost, Pressure, TurnHost};
 pub use raw_payloads::RawPayloads;
 pub use request::sendable;
@@ -65,7 +67,7 @@ pub struct Turn<'a> {
     pub prompt: Message,
     /// Where events go.
     pub sink: &'a Arc<dyn EventSink>,
-    /// Who decides whether a call may run.
+    /// Who stands around every tool call, and decides whether it may run.
     pub gate: &'a dyn ToolGate,
     /// Fires when the turn is aborted.
     pub cancel: &'a CancellationToken,

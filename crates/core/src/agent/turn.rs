@@ -86,6 +86,14 @@ impl Turn<'_> {
         some
     }
 
+    /// How the turn ends when it is not to go on.
+    fn cut_short(&self) -> Option<TurnEnd> {
+        if self.cancel.is_cancelled() {
+            return Some(TurnEnd::Interrupted);
+        }
+        self.host.stopped().then_some(TurnEnd::Stopped)
+    }
+
     fn messages(&self) -> (Vec<MessageRef>, HistoryRef) {
         let history = self.lock();
         (history.messages().to_vec(), history.reference())
@@ -127,13 +135,13 @@ impl Agent {
 
     async fn rounds(&self, turn: &Turn<'_>, tally: &mut Tally) -> Result<TurnEnd, Error> {
         loop {
-            if turn.cancel.is_cancelled() {
-                return Ok(TurnEnd::Interrupted);
+            if let Some(end) = turn.cut_short() {
+                return Ok(end);
             }
             turn.take_input();
             let full = self.needs_room(turn, tally).await?;
-            if turn.cancel.is_cancelled() {
-                return Ok(TurnEnd::Interrupted);
+            if let Some(end) = turn.cut_short() {
+                return Ok(end);
             }
             if full {
                 self.note_full_window(turn, tally);
@@ -178,7 +186,7 @@ impl Agent {
         if turn.cancel.is_cancelled() {
             return true;
         }
-        let Some(message) = message else { return turn.take_input() };
+        let Some(message) = message else { return !turn.host.stopped() && turn.take_input() };
         turn.append(message);
         true
     }

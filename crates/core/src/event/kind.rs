@@ -10,8 +10,8 @@ use super::{
     CompactTrigger, ContextState, PayloadKind, PermissionResolution, RequestPurpose, TurnAbortReason, TurnEnd,
 };
 use crate::{
-    FinishReason, HistoryMutation, HistoryRef, PermissionMode, RawCapture, RequestDigest, SessionId,
-    ToolSpec, Usage,
+    FinishReason, HistoryMutation, HistoryRef, HookOutcome, HookPermission, PermissionMode, RawCapture,
+    RequestDigest, SessionId, ToolSpec, Usage,
 };
 
 /// What happened. Names as in seed `000`, Session Logging.
@@ -215,7 +215,8 @@ pub enum EventKind {
         tool_name: String,
         /// Id of the call.
         tool_call_id: String,
-        /// The arguments as the model wrote them: JSON, or a string when malformed.
+        /// The arguments of the call as it runs, JSON, or a string when malformed: those of the model, or
+        /// those that a hook has put in their place.
         parameters: Value,
     },
     /// Output that appeared while a tool ran.
@@ -235,9 +236,9 @@ pub enum EventKind {
         parameters: Value,
         /// Why there is a question.
         reason: String,
-        /// The rule that an approval for the session would add.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        allow_rule: Option<String>,
+        /// The rules that an approval for the session would add.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        allow_rules: Vec<String>,
     },
     /// The question about a call is settled.
     PermissionResolved {
@@ -245,6 +246,9 @@ pub enum EventKind {
         tool_call_id: String,
         /// How.
         resolution: PermissionResolution,
+        /// What a person should know of it: where its rules are kept now, or why they are not.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        note: Option<String>,
     },
     /// A call was not allowed to run.
     PermissionDenied {
@@ -256,9 +260,9 @@ pub enum EventKind {
         parameters: Value,
         /// Why, for a person.
         reason: String,
-        /// The rule that would allow it.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        allow_rule: Option<String>,
+        /// The rules that would allow it, all together.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        allow_rules: Vec<String>,
     },
     /// A call has ended.
     ToolExecutionResult {
@@ -293,6 +297,18 @@ pub enum EventKind {
         /// What it stopped, and why.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         blocked: Option<String>,
+        /// Why it ended the turn.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        stopped: Option<String>,
+        /// What it said about the permission of a call.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        permission: Option<HookPermission>,
+        /// The arguments it gave a call.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        updated_input: Option<Value>,
+        /// Hooks that did not do their work: one sentence each, for a person.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        failures: Vec<String>,
         /// Text it added for the model.
         #[serde(skip_serializing_if = "Vec::is_empty", default)]
         additional_context: Vec<String>,
@@ -401,6 +417,21 @@ const fn is_zero(count: &u64) -> bool {
 }
 
 impl EventKind {
+    /// What hooks said about the event `hook_event_name`.
+    #[must_use]
+    pub fn of_hooks(hook_event_name: &str, outcome: &HookOutcome) -> Self {
+        Self::Hook {
+            hook_event_name: hook_event_name.to_owned(),
+            blocked: outcome.block.clone(),
+            stopped: outcome.stop.clone(),
+            permission: outcome.permission.clone(),
+            updated_input: outcome.updated_input.clone(),
+            failures: outcome.failures.clone(),
+            additional_context: outcome.additional_context.clone(),
+            system_messages: outcome.system_messages.clone(),
+        }
+    }
+
     /// True for events that are only worth seeing as they happen; the log may join or drop them.
     #[must_use]
     pub const fn is_ephemeral(&self) -> bool {

@@ -23,6 +23,8 @@ pub enum TurnEnd {
     Failed,
     /// A hook did not let the prompt through; the model was not called.
     Blocked,
+    /// A hook ended the turn; the `hook` event that says why precedes.
+    Stopped,
 }
 
 /// What a model call is for.
@@ -76,6 +78,8 @@ pub enum PermissionResolution {
     Allowed,
     /// Allowed, and so is what its rule covers, until the session ends.
     AllowedForSession,
+    /// Allowed, and its rules are kept for the project.
+    AllowedForProject,
     /// Not allowed.
     Denied,
     /// The turn was aborted before an answer came.

@@ -1,13 +1,31 @@
-//! The hook port: what a session tells whoever listens to its lifecycle, and what it lets itself be told.
+//! Hooks: what a session tells whoever listens to its lifecycle, and what it lets itself be told.
+//!
+//! A session knows the port only, [`HookRunner`]. [`HookEngine`] is what stands behind it: it finds the hooks
+//! of a [`HooksConfig`] that fit, has them run by [`HookExecutor`]s, and joins what they say.
 
+mod config;
+mod engine;
+mod event;
+mod executor;
 mod input;
+mod join;
+mod matcher;
 mod outcome;
+mod parse;
+mod reply;
+mod wording;
 
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+pub use config::{HookAction, HookGroup, HookOrigin, HookScope, HookSpec, HooksConfig};
+pub use engine::{HookEngine, HookEngineOptions, HookExecutors, HookFailurePolicy};
+pub use event::{HookEvent, UnknownHookEvent};
+pub use executor::{HookExecutor, HookFailure, HookReply, HookTask};
 pub use input::{HookCall, HookInput, SessionSource};
-pub use outcome::HookOutcome;
+pub use matcher::HookMatcher;
+pub use outcome::{HookDecision, HookOutcome, HookPermission};
+pub use parse::{HookWarning, InvalidHooks};
 
 /// Runs the hooks of a lifecycle event (seed `000`, Hook Lifecycle; facts sheet 2.7).
 ///

@@ -1,11 +1,11 @@
 //! A call in the terms that rules are matched in, prepared once for all rules.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::path::Path;
 
 use super::PermissionPolicy;
-use super::command::{Obstacle, SimpleCommand};
-use super::command_pieces::Pieces;
+use super::command::{self, FileTarget, Misread, Pieces, Script};
 use super::place::{Places, is_settled, text_of};
 use crate::{Access, PathAccess, ToolClass, ToolSpec};
 
@@ -26,8 +26,10 @@ pub(super) enum Target<'a> {
     /// Nothing that the tool declares: the call as a whole.
     Whole,
     Path(PathTarget<'a>),
-    Command(CommandTarget<'a>),
+    Command(Box<CommandTarget<'a>>),
     Host(&'a str),
+    /// An agent of a type, a skill.
+    Name(&'a str),
 }
 
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub(super) struct PathTarget<'a> {
     pub(super) settled: bool,
     /// The requested path as text, when it differs: a symlink on the way leads elsewhere.
     pub(super) literal: Option<String>,
+    /// The path as the model wrote it.
+    requested: &'a str,
 }
 
 #[derive(Debug)]
@@ -47,13 +51,15 @@ pub(super) struct CommandTarget<'a> {
     pub(super) text: &'a str,
     /// The folder it would run in.
     pub(super) cwd: &'a Path,
-    simple: OnceCell<Result<SimpleCommand, Obstacle>>,
+    script: OnceCell<Result<Script, Misread>>,
+    objection: OnceCell<Option<&'static str>>,
     pieces: OnceCell<Pieces>,
+    files: OnceCell<Vec<FileTarget>>,
 }
 
 impl<'a> Call<'a> {
     pub(super) fn new(policy: &PermissionPolicy, spec: &'a ToolSpec, access: &'a [Access]) -> Self {
-        let places = Places::new(&policy.roots, &policy.cwd, policy.home.as_deref());
+        let places = Places::of(policy);
         let mut targets: Vec<_> = access.iter().map(|access| Target::new(access, &places)).collect();
         if targets.is_empty() {
             targets.push(Target::Whole);
@@ -68,15 +74,19 @@ impl<'a> Target<'a> {
             Access::Path { kind, requested, resolved } => {
                 let text = text_of(resolved);
                 let literal = Some(places.literal(requested)).filter(|literal| *literal != text);
-                Self::Path(PathTarget { kind: *kind, resolved, text, settled: is_settled(resolved), literal })
+                let settled = is_settled(resolved);
+                Self::Path(PathTarget { kind: *kind, resolved, text, settled, literal, requested })
             }
-            Access::Command { command, cwd } => Self::Command(CommandTarget {
+            Access::Command { command, cwd } => Self::Command(Box::new(CommandTarget {
                 text: command,
                 cwd,
-                simple: OnceCell::new(),
+                script: OnceCell::new(),
+                objection: OnceCell::new(),
                 pieces: OnceCell::new(),
-            }),
+                files: OnceCell::new(),
+            })),
             Access::Url { host, .. } => Self::Host(host),
+            Access::Name { name } => Self::Name(name),
         }
     }
 
@@ -87,6 +97,7 @@ impl<'a> Target<'a> {
             (Self::Command(_), ToolClass::Inspect | ToolClass::Modify | ToolClass::Network) => {
                 ToolClass::Execute
             }
+            (Self::Host(_), ToolClass::Inspect) => ToolClass::Network,
             _ => class,
         }
     }
@@ -98,6 +109,7 @@ impl<'a> Target<'a> {
             Self::Path(path) => path.describe(),
             Self::Command(command) => format!("`{}`", quote(command.text)),
             Self::Host(host) => format!("the host `{}`", quote(host)),
+            Self::Name(name) => format!("`{tool}({})`", quote(name)),
         }
     }
 }
@@ -113,8 +125,14 @@ impl PathTarget<'_> {
         [Some(&*self.text), self.literal.as_deref()].into_iter().flatten()
     }
 
+    /// The path in words; where a symlink leads elsewhere, as it was written too.
     pub(super) fn describe(&self) -> String {
-        format!("`{}`", quote(&self.resolved.to_string_lossy()))
+        let resolved = quote(&self.resolved.to_string_lossy());
+        if self.literal.is_some() {
+            format!("`{}` → `{resolved}`", quote(self.requested))
+        } else {
+            format!("`{resolved}`")
+        }
     }
 }
 
@@ -124,14 +142,35 @@ impl CommandTarget<'_> {
         self.cwd == places.cwd()
     }
 
-    /// The command's words, or what keeps it from being one simple command.
-    pub(super) fn simple(&self) -> Result<&SimpleCommand, Obstacle> {
-        self.simple.get_or_init(|| SimpleCommand::parse(self.text)).as_ref().map_err(|obstacle| *obstacle)
+    /// The parts of the command, or what cannot be understood in it.
+    pub(super) fn script(&self) -> Result<&Script, &Misread> {
+        self.script.get_or_init(|| command::read(self.text)).as_ref()
+    }
+
+    /// Why another reading of the grammar does not come to the same parts.
+    pub(super) fn objection(&self) -> Option<&'static str> {
+        let object = || self.script().ok().and_then(|script| command::objection(self.text, script));
+        *self.objection.get_or_init(object)
     }
 
     /// Everything in it that may be a command.
     pub(super) fn pieces(&self) -> &Pieces {
-        self.pieces.get_or_init(|| Pieces::cut(self.text))
+        self.pieces.get_or_init(|| {
+            let Ok(script) = self.script() else { return Pieces::cut(self.text) };
+            let text = match command::without_data(self.text, script) {
+                // What data is must be certain; asked last, because it costs most.
+                Cow::Owned(_) if self.objection().is_some() => Cow::Borrowed(self.text),
+                text => text,
+            };
+            let mut pieces = Pieces::cut(&text);
+            pieces.add(script);
+            pieces
+        })
+    }
+
+    /// The files that its redirections name.
+    pub(super) fn files(&self, places: &Places) -> &[FileTarget] {
+        self.files.get_or_init(|| command::file_targets(self.pieces(), places, self.cwd))
     }
 }
 

@@ -15,6 +15,8 @@ const MAX_ALTERNATIVES: usize = 64;
 pub(super) struct PathPattern {
     anchor: Anchor,
     alternatives: Vec<Alternative>,
+    /// Only files with this ending, in lower case.
+    ending: Option<&'static str>,
 }
 
 /// The folder that a pattern is relative to.
@@ -48,11 +50,26 @@ impl PathPattern {
         let (anchor, rest) = split_anchor(text)?;
         let alternatives = expand_braces(rest)?;
         let alternatives = alternatives.iter().map(|text| Alternative::parse(text, anchor));
-        Ok(Self { anchor, alternatives: alternatives.collect::<Result<_, _>>()? })
+        Ok(Self { anchor, alternatives: alternatives.collect::<Result<_, _>>()?, ending: None })
+    }
+
+    /// The same pattern for files that end in `ending`, in lower case, only.
+    pub(super) fn ending_in(self, ending: &'static str) -> Self {
+        Self { ending: Some(ending), ..self }
+    }
+
+    fn has_ending(&self, path: &str) -> bool {
+        self.ending.is_none_or(|ending| {
+            let start = path.len().checked_sub(ending.len());
+            start.and_then(|start| path.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(ending))
+        })
     }
 
     /// Whether an allow rule with this pattern covers `path`.
     pub(super) fn covers(&self, path: &str, places: &Places) -> bool {
+        if !self.has_ending(path) {
+            return false;
+        }
         match self.anchor {
             Anchor::AnyDepth => places.roots().any(|root| self.covers_below(path, root)),
             Anchor::FileSystem => self.covers_below(path, ""),
@@ -65,6 +82,9 @@ impl PathPattern {
     /// names at any depth and `**/x` are looked for in the whole file system, and what lies below a
     /// match of a wildcard is concerned too.
     pub(super) fn concerns(&self, path: &str, places: &Places) -> bool {
+        if !self.has_ending(path) {
+            return false;
+        }
         let base = match self.anchor {
             Anchor::AnyDepth | Anchor::FileSystem => Some(""),
             Anchor::Home => places.home(),

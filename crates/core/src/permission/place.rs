@@ -1,6 +1,12 @@
 //! Paths as the text that patterns are matched against.
 
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
+
+use super::PermissionPolicy;
+
+/// The characters from here on, which mean nothing to anybody, stand for bytes that are no text.
+const NO_TEXT: u32 = 0x10_FE00;
 
 /// The folders that patterns may be relative to, as texts.
 ///
@@ -11,12 +17,18 @@ pub(super) struct Places {
     roots: Vec<String>,
     cwd: PathBuf,
     home: Option<String>,
+    protected: Vec<String>,
 }
 
 impl Places {
-    pub(super) fn new(roots: &[PathBuf], cwd: &Path, home: Option<&Path>) -> Self {
-        let roots = roots.iter().map(|root| text_of(root)).collect();
-        Self { roots, cwd: cwd.to_owned(), home: home.map(text_of) }
+    pub(super) fn of(policy: &PermissionPolicy) -> Self {
+        let texts = |folders: &[PathBuf]| folders.iter().map(|folder| text_of(folder)).collect();
+        Self {
+            roots: texts(&policy.roots),
+            cwd: policy.cwd.clone(),
+            home: policy.home.as_deref().map(text_of),
+            protected: texts(&policy.protected_dirs),
+        }
     }
 
     /// Every root of the workspace.
@@ -32,6 +44,11 @@ impl Places {
     /// The user's home folder.
     pub(super) fn home(&self) -> Option<&str> {
         self.home.as_deref()
+    }
+
+    /// Folders of robota's state that are not called `.robota`.
+    pub(super) fn protected(&self) -> impl Iterator<Item = &str> {
+        self.protected.iter().map(String::as_str)
     }
 
     /// The folder `up` levels above the first root.
@@ -75,7 +92,7 @@ pub(super) fn text_of(path: &Path) -> String {
             Component::ParentDir => text.truncate(text.rfind('/').unwrap_or(0)),
             Component::Normal(name) => {
                 text.push('/');
-                text.push_str(&name.to_string_lossy());
+                push_name(&mut text, name);
             }
             Component::Prefix(drive) => {
                 text.push('/');
@@ -84,6 +101,15 @@ pub(super) fn text_of(path: &Path) -> String {
         }
     }
     text
+}
+
+/// Appends a name; each byte that is no text becomes a character of its own, so that different names stay
+/// different.
+fn push_name(text: &mut String, name: &OsStr) {
+    for chunk in name.as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().filter_map(|byte| char::from_u32(NO_TEXT + u32::from(*byte))));
+    }
 }
 
 #[cfg(test)]
@@ -101,8 +127,23 @@ mod tests {
 
     #[test]
     fn a_sibling_with_the_same_beginning_is_outside() {
-        let places = Places::new(&[PathBuf::from("/work/src")], Path::new("/work/src"), None);
+        let places = Places {
+            roots: vec!["/work/src".to_owned()],
+            cwd: PathBuf::from("/work/src"),
+            home: None,
+            protected: Vec::new(),
+        };
         assert!(places.contain("/work/src") && places.contain("/work/src/x"));
         assert!(!places.contain("/work/src2") && !places.contain("/work"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn names_that_are_no_text_stay_apart() {
+        use std::os::unix::ffi::OsStrExt;
+
+        let text = |bytes: &[u8]| text_of(Path::new(OsStr::from_bytes(bytes)));
+        assert_eq!(text(b"/w\xFF"), "/w\u{10FEFF}");
+        assert_ne!(text(b"/w\xFE"), text(b"/w\xFF"));
     }
 }

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::call::{Call, Target, quote};
-use super::command_pattern::Coverage;
+use super::command::{self, Coverage};
 use super::mode_matrix::by_mode;
 use super::protected::protected;
 use super::suggestion::narrowest;
-use super::{PermissionMode, ReadingDenials, Rule, RuleSet};
+use super::{CommandReport, PermissionMode, ReadingDenials, Rule, RuleSet};
 use crate::{Access, PathAccess, ToolSpec};
 
 /// What happens to a call.
@@ -32,8 +32,24 @@ pub struct Verdict {
     pub reason: String,
     /// The rule that decided, as written; `None` when the mode did.
     pub rule: Option<String>,
-    /// The narrowest rule that would allow the call, where one can.
-    pub allow_rule: Option<String>,
+    /// What kind of thing decided.
+    pub basis: Basis,
+    /// The narrowest rules that would, all together, allow the call; empty where none can or should.
+    /// What a person is shown and approves is exactly these.
+    pub allow_rules: Vec<String>,
+}
+
+/// What kind of thing decided about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Basis {
+    /// A rule, named in [`Verdict::rule`].
+    Rule,
+    /// The file is protected: no rule, mode, hook or earlier approval lets its change through, only a person
+    /// who is asked.
+    Protection,
+    /// The mode, because no rule did.
+    Mode,
 }
 
 /// Rules, mode and the folders they refer to.
@@ -52,6 +68,9 @@ pub struct PermissionPolicy {
     pub cwd: PathBuf,
     /// The user's home folder, for `~/` patterns.
     pub home: Option<PathBuf>,
+    /// Folders of robota's state that need not be called `.robota`, such as the user's own, absolute and
+    /// resolved; what is protected in a `.robota` folder is protected in them.
+    pub protected_dirs: Vec<PathBuf>,
 }
 
 impl PermissionPolicy {
@@ -88,10 +107,23 @@ impl PermissionPolicy {
         let verdict = self.allowed_or_open(&call);
         match protects(&call) {
             // No rule can allow the call; the mode can still refuse it.
-            Some(_) if verdict.decision == Decision::Deny => Verdict { allow_rule: None, ..verdict },
+            Some(_) if verdict.decision == Decision::Deny => Verdict { allow_rules: Vec::new(), ..verdict },
             Some(protected) => protected,
             None => verdict,
         }
+    }
+
+    /// Takes the command line `command`, as Bash would run it in `cwd`, apart, and says what rules make of each
+    /// part.
+    #[must_use]
+    pub fn explain_command(&self, spec: &ToolSpec, command: &str, cwd: &Path) -> CommandReport {
+        let access = [Access::Command { command: command.to_owned(), cwd: cwd.to_owned() }];
+        let call = Call::new(self, spec, &access);
+        let parts = call.targets.iter().flat_map(|target| match target {
+            Target::Command(command) => command::explain(&self.rules, &call, command),
+            _ => Vec::new(),
+        });
+        CommandReport { parts: parts.collect(), verdict: self.evaluate(spec, &access) }
     }
 
     fn denied(&self, call: &Call<'_>) -> Option<Verdict> {
@@ -133,9 +165,10 @@ impl PermissionPolicy {
             }
         }
         match (worst, covering) {
-            (Some((decision, reason)), _) => {
-                Verdict { allow_rule: narrowest(call, &open), ..Verdict::new(decision, reason, None) }
-            }
+            (Some((decision, reason)), _) => Verdict {
+                allow_rules: narrowest(&self.rules.allow, call, &open),
+                ..Verdict::new(decision, reason, None)
+            },
             (None, Some(rule)) => {
                 let what =
                     call.targets.first().map(|target| target.describe(&call.spec.name)).unwrap_or_default();
@@ -148,6 +181,9 @@ impl PermissionPolicy {
 
     /// The allow rule that covers `target`, or why none does.
     fn cover(&self, call: &Call<'_>, target: &Target<'_>) -> Result<&Rule, String> {
+        if let Target::Command(command) = target {
+            return command::cover(&self.rules.allow, call, command);
+        }
         let mut withheld = None;
         for rule in &self.rules.allow {
             match rule.covers(call, target) {
@@ -157,17 +193,7 @@ impl PermissionPolicy {
             }
         }
         if let Some((rule, why)) = withheld {
-            return Err(format!("{} does not cover it: {why}, so only a rule without `*` does", named(rule)));
-        }
-        if let Target::Command(command) = target {
-            if !command.is_at_home(&call.places) {
-                let (there, here) = (shown(command.cwd), shown(&self.cwd));
-                return Err(format!("it would run in {there}, and rules cover commands only in {here}"));
-            }
-            if let Err(obstacle) = command.simple() {
-                let advice = obstacle.advice;
-                return Err(format!("allow rules cover simple commands only, but {obstacle}: {advice}"));
-            }
+            return Err(format!("{} does not cover it: {why}, so only a narrower rule does", named(rule)));
         }
         Err(format!("no allow rule covers {}", target.describe(&call.spec.name)))
     }
@@ -175,7 +201,14 @@ impl PermissionPolicy {
 
 impl Verdict {
     fn new(decision: Decision, reason: String, rule: Option<&Rule>) -> Self {
-        Self { decision, reason, rule: rule.map(|rule| rule.text().to_owned()), allow_rule: None }
+        let basis = if rule.is_some() { Basis::Rule } else { Basis::Mode };
+        Self {
+            decision,
+            reason,
+            rule: rule.map(|rule| rule.text().to_owned()),
+            basis,
+            allow_rules: Vec::new(),
+        }
     }
 }
 
@@ -189,20 +222,34 @@ fn concerning<'a>(rules: &'a [Rule], call: &Call<'_>) -> Option<(&'a Rule, Strin
 
 /// The first rule about the call's tool whose pattern cannot be compared with the call.
 fn unclear<'a>(rules: &'a [Rule], call: &Call<'_>) -> Option<&'a Rule> {
-    rules.iter().find(|rule| rule.is_unclear_about(&call.spec.name))
+    rules.iter().find(|rule| rule.is_unclear_about(call))
 }
 
 /// A change of a protected file is asked for, whatever allow rules and mode say: with it, anything
 /// could be made to run later.
 fn protects(call: &Call<'_>) -> Option<Verdict> {
     call.targets.iter().find_map(|target| {
-        let Target::Path(path) = target else { return None };
-        let what = path.names().filter(|_| path.kind == PathAccess::Write).find_map(protected)?;
-        let shown = path.describe();
+        let (what, shown) = match target {
+            Target::Path(path) => {
+                let what = path
+                    .names()
+                    .filter(|_| path.kind == PathAccess::Write)
+                    .find_map(|name| protected(name, &call.places))?;
+                (what, path.describe())
+            }
+            Target::Command(command) => {
+                let mut files = command.files(&call.places).iter().filter(|file| file.writes);
+                files.find_map(|file| {
+                    let what = file.names.iter().find_map(|name| protected(name, &call.places))?;
+                    Some((what, format!("`{}`, which the command writes,", quote(&file.shown))))
+                })?
+            }
+            _ => return None,
+        };
         let reason = format!(
             "{shown} is protected ({what}): its change needs consent in every mode and under every rule."
         );
-        Some(Verdict::new(Decision::Ask, reason, None))
+        Some(Verdict { basis: Basis::Protection, ..Verdict::new(Decision::Ask, reason, None) })
     })
 }
 
@@ -212,11 +259,6 @@ const fn severity(decision: Decision) -> u8 {
         Decision::Ask => 1,
         Decision::Deny => 2,
     }
-}
-
-/// A folder, for reasons.
-fn shown(folder: &Path) -> String {
-    format!("`{}`", quote(&folder.to_string_lossy()))
 }
 
 /// A rule and where it comes from, for reasons.

@@ -24,8 +24,7 @@ impl ReadingDenials {
                 _ => None,
             });
         let patterns: Vec<_> = patterns.collect();
-        let places = || Places::new(&policy.roots, &policy.cwd, policy.home.as_deref());
-        (!patterns.is_empty()).then(|| Self { patterns, places: places() })
+        (!patterns.is_empty()).then(|| Self { patterns, places: Places::of(policy) })
     }
 
     /// Whether a rule denies reading `path`, which is absolute, or a folder above it.

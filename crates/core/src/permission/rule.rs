@@ -4,8 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::command_pattern::CommandPattern;
+use super::command::CommandPattern;
 use super::domain_pattern::DomainPattern;
+use super::name_pattern::NamePattern;
 use super::path_pattern::PathPattern;
 
 /// One rule, as written in settings or on the command line (seed `001`, Permission System).
@@ -23,6 +24,10 @@ use super::path_pattern::PathPattern;
 /// - `WebFetch(domain:example.com)` covers the host and its subdomains, `domain:*.example.com` only
 ///   the subdomains.
 /// - `mcp__server`, `mcp__server__*`, `mcp__server__tool` name tools of an MCP server.
+/// - `Agent(explore)`, `Skill(deploy)` name a type of agent, a skill; `Skill(plugin:*)` and `Skill(deploy *)` also
+///   what begins so and goes on behind a blank or a colon.
+/// - Names of Claude Code are understood: `Task` is `Agent`, `MultiEdit` is `Edit`, and `NotebookEdit` is `Edit`
+///   of notebooks.
 /// - Patterns of other tools are kept, but nothing can be told from them: an allow rule with one
 ///   covers nothing, a deny or ask rule with one makes every call of the tool ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +38,9 @@ pub struct Rule {
     pub(super) pattern: Option<Pattern>,
 }
 
+/// How the names of notebooks end.
+const NOTEBOOK: &str = ".ipynb";
+
 /// Which tools a rule names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ToolName {
@@ -40,6 +48,8 @@ pub(super) enum ToolName {
     Exact(Box<str>),
     /// Every tool whose name begins so.
     Prefix(Box<str>),
+    /// Every tool that does more than look, by what it declares; not written by anybody.
+    Changing,
 }
 
 /// What a rule says about a call of its tool.
@@ -48,6 +58,8 @@ pub(super) enum Pattern {
     Command(CommandPattern),
     Path(PathPattern),
     Domain(DomainPattern),
+    /// An agent's type, a skill's name.
+    Name(NamePattern),
     /// A pattern of a tool whose arguments rules know nothing about.
     Opaque,
 }
@@ -62,6 +74,17 @@ impl Rule {
         let mut rule: Self = text.parse()?;
         rule.origin = Some(origin.into());
         Ok(rule)
+    }
+
+    /// A deny rule about every tool that does more than look: what changes files, runs programs, comes from an
+    /// MCP server, or says nothing of its effects.
+    pub(super) fn about_changes(origin: &str) -> Self {
+        Self {
+            text: "read-only".into(),
+            origin: Some(origin.into()),
+            tool: ToolName::Changing,
+            pattern: None,
+        }
     }
 
     /// The rule as written.
@@ -112,9 +135,30 @@ impl FromStr for Rule {
         let text = text.trim();
         let invalid = |reason| InvalidRule { text: text.to_owned(), reason };
         let (name, pattern) = split(text).map_err(invalid)?;
-        let tool = ToolName::parse(name).map_err(invalid)?;
-        let pattern = pattern.map(|pattern| Pattern::parse(name, pattern)).transpose().map_err(invalid)?;
-        Ok(Self { text: text.into(), origin: None, tool, pattern: pattern.flatten() })
+        let tool = ToolName::parse(own_name(name)).map_err(invalid)?;
+        let pattern = pattern.map(|pattern| Pattern::parse(own_name(name), pattern)).transpose();
+        let mut pattern = pattern.map_err(invalid)?.flatten();
+        if name == "NotebookEdit" {
+            pattern = Some(of_notebooks(pattern).map_err(invalid)?);
+        }
+        Ok(Self { text: text.into(), origin: None, tool, pattern })
+    }
+}
+
+/// The name by which robota knows a tool that Claude Code calls `name`.
+fn own_name(name: &str) -> &str {
+    match name {
+        "Task" => "Agent",
+        "MultiEdit" | "NotebookEdit" => "Edit",
+        name => name,
+    }
+}
+
+/// A pattern of `NotebookEdit`, which never was about other files.
+fn of_notebooks(pattern: Option<Pattern>) -> Result<Pattern, String> {
+    match pattern {
+        Some(Pattern::Path(pattern)) => Ok(Pattern::Path(pattern.ending_in(NOTEBOOK))),
+        _ => PathPattern::parse("*.ipynb").map(Pattern::Path),
     }
 }
 
@@ -204,8 +248,9 @@ impl ToolName {
     /// Whether the rule names the tool `name`.
     pub(super) fn matches(&self, name: &str) -> bool {
         match self {
-            Self::Exact(exact) => **exact == *name,
+            Self::Exact(exact) => **exact == *own_name(name),
             Self::Prefix(prefix) => name.starts_with(&**prefix),
+            Self::Changing => false,
         }
     }
 
@@ -226,6 +271,7 @@ impl Pattern {
             "Read" | "Write" | "Edit" | "Glob" | "Grep" => Self::Path(PathPattern::parse(text)?),
             "WebFetch" if text == "domain:*" => return Ok(None),
             "WebFetch" => Self::Domain(DomainPattern::parse(text)?),
+            "Agent" | "Skill" => Self::Name(NamePattern::parse(text)?),
             _ if tool.starts_with("mcp__") => return Err("rules for MCP tools take no pattern".into()),
             _ => Self::Opaque,
         }))

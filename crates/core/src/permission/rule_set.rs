@@ -6,10 +6,11 @@ use super::Rule;
 ///
 /// The lists are read with opposite care:
 ///
-/// - An **allow** rule covers what it names and nothing else. Paths count as resolved. A command
-///   counts only when it is one simple command, whose words can be told without running a shell:
-///   no separators, redirections, substitutions, groups, assignments or comments. A rule with `*`
-///   does not cover programs that run other programs, such as `env` or `sh -c`; an exact one does.
+/// - An **allow** rule covers what it names and nothing else. Paths count as resolved. A command line
+///   counts only when all of it is understood and every simple command in it is covered, by this rule
+///   or another: assignments, redirections that write, and programs that the shell chooses are not. A
+///   rule with `*` does not cover what runs or writes something else, such as `env`, `sh -c` or
+///   `tar --checkpoint-action`; an exact one does.
 /// - A **deny** or **ask** rule concerns everything that may be meant. Paths count as requested and
 ///   as resolved, with what lies below them, and names at any depth in the whole file system;
 ///   `Read(…)` concerns changes and searches too. A command counts in every part that may be a
@@ -40,6 +41,16 @@ impl RuleSet {
             .flat_map(|tool| folders.map(|folder| format!("{tool}({folder}/**)")));
         let allow = texts.filter_map(|text| Rule::parse(&text, "defaults").ok()).collect();
         Self { allow, ..Self::default() }
+    }
+
+    /// The deny rules of an agent that only looks: no Bash, Write or Edit, no MCP tools, and no other tool that
+    /// changes something or does not say what it does. What is left: tools of the classes `inspect` and `network`,
+    /// as long as a call declares no change and no command.
+    #[must_use]
+    pub fn read_only() -> Self {
+        const ORIGIN: &str = "read-only agent";
+        let named = ["Bash", "Write", "Edit"].into_iter().filter_map(|tool| Rule::parse(tool, ORIGIN).ok());
+        Self { deny: named.chain([Rule::about_changes(ORIGIN)]).collect(), ..Self::default() }
     }
 
     /// The rules of all `layers` together. A layer can add rules, never take one away.

@@ -4,38 +4,48 @@ use std::path::Path;
 
 use super::Rule;
 use super::call::{Call, Target, disguises};
-use super::command_pattern::Coverage;
+use super::command::{self, Coverage};
+use super::name_pattern::escape as escape_name;
 use super::path_pattern::escape;
 
-/// The longest command that a suggested rule repeats, in bytes.
-const LONGEST_COMMAND: usize = 2000;
+/// The rules that would let `open`, the targets nothing allows yet, go through; none when rules
+/// cannot or should not: what a person could misread is not for them to copy.
+pub(super) fn narrowest(allow: &[Rule], call: &Call<'_>, open: &[&Target<'_>]) -> Vec<String> {
+    let mut rules = Vec::new();
+    for target in open {
+        let missing = match target {
+            Target::Command(command) if call.spec.name == "Bash" => command::missing(allow, call, command),
+            _ => single(call, target).into_iter().collect(),
+        };
+        if missing.is_empty() || missing.iter().any(|rule| rule.contains(disguises)) {
+            return Vec::new();
+        }
+        for rule in missing {
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
+        }
+    }
+    rules
+}
 
-/// The rule that would let `open`, the targets nothing allows yet, go through; `None` when no
-/// single rule can or should: what a person could misread is not for them to copy.
-pub(super) fn narrowest(call: &Call<'_>, open: &[&Target<'_>]) -> Option<String> {
-    let text = match open {
-        [] => return None,
-        [target] => rule_for(call, target)?,
-        targets if targets.iter().any(|target| matches!(target, Target::Command(_))) => return None,
-        _ => call.spec.name.clone(),
-    };
+/// The rule for one target, when it does what it is for.
+fn single(call: &Call<'_>, target: &Target<'_>) -> Option<String> {
+    let text = rule_for(call, target)?;
     let rule: Rule = text.parse().ok().filter(|_| !text.contains(disguises))?;
-    open.iter().all(|target| rule.covers(call, target) == Coverage::Covered).then_some(text)
+    (rule.covers(call, target) == Coverage::Covered).then_some(text)
 }
 
 fn rule_for(call: &Call<'_>, target: &Target<'_>) -> Option<String> {
     let tool = &*call.spec.name;
     match (target, tool) {
-        (Target::Command(command), "Bash") => {
-            let simple = command.simple().ok().filter(|simple| simple.words.len() <= LONGEST_COMMAND)?;
-            Some(format!("Bash({})", simple.to_pattern()))
-        }
         (Target::Path(path), "Read" | "Grep" | "Glob") => {
             Some(format!("{tool}({})", pattern_for(call, path.resolved)?))
         }
         (Target::Path(path), "Edit" | "Write") => {
             Some(format!("Edit({})", pattern_for(call, path.resolved)?))
         }
+        (Target::Name(name), "Agent" | "Task" | "Skill") => Some(format!("{tool}({})", escape_name(name))),
         (Target::Host(host), "WebFetch") => Some(format!("WebFetch(domain:{host})")),
         _ => Some(tool.to_owned()),
     }

@@ -29,6 +29,12 @@ pub enum Access {
         /// Its host, in lower case.
         host: String,
     },
+    /// Something that is called by its name: an agent of a type, a skill. Rules write it as
+    /// `Agent(type)` and `Skill(name)`.
+    Name {
+        /// The name.
+        name: String,
+    },
 }
 
 /// What a call would do with a path.

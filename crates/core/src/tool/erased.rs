@@ -94,9 +94,14 @@ impl<T: Tool> DynTool for Erased<T> {
 
     fn prepare(&self, arguments: &str) -> Result<PreparedCall, InvalidArguments> {
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-        let input: T::Input = serde_json::from_str(arguments).map_err(|error| {
-            InvalidArguments(format!("the arguments of {} cannot be used: {error}", self.spec.name))
-        })?;
+        let unusable = |why: &dyn fmt::Display| {
+            InvalidArguments(format!("the arguments of {} cannot be used: {why}", self.spec.name))
+        };
+        // A list would be read field by field, past every hook that looks for a name.
+        if arguments.trim_start().starts_with('[') {
+            return Err(unusable(&"they are a list and must be an object"));
+        }
+        let input: T::Input = serde_json::from_str(arguments).map_err(|error| unusable(&error))?;
         let access = self.tool.access(&input);
         let tool = Arc::clone(&self.tool);
         Ok(PreparedCall::new(access, move |context| Box::pin(tool.run(input, context))))
@@ -183,5 +188,11 @@ mod tests {
         assert!(error.contains("Echo") && error.contains("line 1 column 15"), "{error}");
         let error = erase(Echo).prepare("").unwrap_err().to_string();
         assert!(error.contains("missing field `someText`"), "{error}");
+    }
+
+    #[test]
+    fn arguments_without_names_are_refused() {
+        let error = erase(Echo).prepare(r#" ["ab", 2]"#).unwrap_err().to_string();
+        assert_eq!(error, "the arguments of Echo cannot be used: they are a list and must be an object");
     }
 }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 pub use access::{Access, PathAccess};
 pub use erased::{DynTool, InvalidArguments, PreparedCall, erase};
 pub use outcome::{FatalToolError, ToolOutcome, ToolResult};
-pub use spec::{ToolClass, ToolSpec};
+pub use spec::{Spellings, ToolClass, ToolSpec};
 
 /// A tool, as its author writes it.
 ///

@@ -22,7 +22,7 @@ pub struct ToolOutcome {
     /// Facts for programs, in the result shape of facts sheet 3 without `output`:
     /// `exitCode`, `startLine`, `diff` and the like.
     pub structured: Option<Value>,
-    /// Stable reason of a failure, such as `unknown_tool` or `permission_denied`.
+    /// Stable reason of a failure, such as `unknown_tool`, `permission_denied` or `hook_blocked`.
     pub error_code: Option<&'static str>,
 }
 

@@ -23,7 +23,14 @@ pub struct ToolSpec {
     /// It may run beside other calls of the same answer.
     #[serde(skip)]
     pub parallel_safe: bool,
+    /// Arguments that have several names: the one that hooks are told, as scripts for Claude Code know it, and
+    /// all others that the tool takes.
+    #[serde(skip)]
+    pub spellings: Spellings,
 }
+
+/// Names of arguments: each with the others that stand for the same.
+pub type Spellings = &'static [(&'static str, &'static [&'static str])];
 
 impl ToolSpec {
     /// A tool of `class` that is neither idempotent nor safe to run in parallel.
@@ -36,6 +43,7 @@ impl ToolSpec {
             class,
             idempotent: false,
             parallel_safe: false,
+            spellings: &[],
         }
     }
 
@@ -45,6 +53,25 @@ impl ToolSpec {
         self.idempotent = true;
         self.parallel_safe = true;
         self
+    }
+
+    /// The same tool, with the names its arguments have.
+    #[must_use]
+    pub fn with_spellings(mut self, spellings: Spellings) -> Self {
+        self.spellings = spellings;
+        self
+    }
+
+    /// The arguments under the names that hooks know, whatever the model calls them: a guard must not miss one
+    /// for its name.
+    #[must_use]
+    pub fn as_hooks_know(&self, arguments: Value) -> Value {
+        let Value::Object(arguments) = arguments else { return arguments };
+        let known = |name: String| {
+            let found = self.spellings.iter().find(|(_, others)| others.contains(&name.as_str()));
+            found.map_or(name, |(known, _)| (*known).to_owned())
+        };
+        arguments.into_iter().map(|(name, value)| (known(name), value)).collect()
     }
 
     /// The same tool with `schema` for its arguments.
@@ -70,4 +97,21 @@ pub enum ToolClass {
     /// Anything else; treated like `Execute`.
     #[default]
     Other,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn hooks_are_told_arguments_under_the_names_they_know() {
+        let spec =
+            ToolSpec::new("Bash", ToolClass::Execute, "").with_spellings(&[("command", &["cmd", "script"])]);
+        let told = |arguments| spec.as_hooks_know(arguments);
+        assert_eq!(told(json!({"cmd": "ls", "timeout": 5})), json!({"command": "ls", "timeout": 5}));
+        assert_eq!(told(json!({"command": "ls"})), json!({"command": "ls"}));
+        assert_eq!(told(json!("broken")), json!("broken"));
+    }
 }

@@ -3,6 +3,11 @@
 
 mod aborts;
 mod bench;
+mod commands_in_bash;
+mod commands_in_brush;
 mod engine;
+mod hooks;
 mod limits;
+mod random_commands;
 mod tool_batches;
+mod tool_gate;

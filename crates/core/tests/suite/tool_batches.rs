@@ -78,16 +78,16 @@ async fn unknown_tools_and_malformed_arguments_are_answered() {
 
 #[tokio::test]
 async fn a_denied_call_does_not_run_and_the_model_learns_why() {
-    let denied = Authorization::Denied { reason: "Not today.".into(), allow_rule: Some("Act".into()) };
+    let denied = Authorization::Denied { reason: "Not today.".into(), allow_rules: vec!["Act".into()] };
     let mut bench = Bench::new(script(calls(&["Act", "Act"]))).tools([echo("Act")]);
     bench.gate = Arc::new(ScriptedGate::in_order([denied, Authorization::Allowed]));
     bench.run("go").await.outcome.unwrap();
     assert_eq!(
         bench.transcript()[2..4],
-        ["tool!: Not today. The user could allow it with the rule `Act`.", "tool: Act1"]
+        ["tool!: Permission denied: Not today. The user could allow it with the rule `Act`.", "tool: Act1"]
     );
     assert_eq!(bench.recorder.count("tool_execution_request"), 2, "a denied call has a start, too");
-    assert_eq!(bench.recorder.json("permission_denied")[0]["allowRule"], "Act");
+    assert_eq!(bench.recorder.json("permission_denied")[0]["allowRules"], json!(["Act"]));
 }
 
 #[tokio::test]

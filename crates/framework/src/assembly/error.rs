@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use robota_core::{InvalidMode, InvalidRule};
+use robota_tools::NotAHost;
 
 /// A flag or variable that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +16,15 @@ pub enum AssemblyError {
     /// `ROBOTA_PERMISSION_MODE` is no mode.
     #[error("ROBOTA_PERMISSION_MODE: {0}")]
     Mode(#[from] InvalidMode),
+    /// The mode `bypassPermissions` was asked for, and settings switch it off.
+    #[error("the mode bypassPermissions is switched off by {place}")]
+    BypassDisabled {
+        /// File and line.
+        place: String,
+    },
+    /// An entry of the setting `web.allowedHosts` is no host.
+    #[error("web.allowedHosts: {0}")]
+    Host(#[from] NotAHost),
     /// An additional folder cannot be used.
     #[error("the additional folder {} cannot be used: {source}", path.display())]
     Folder {
@@ -26,11 +36,11 @@ pub enum AssemblyError {
 }
 
 impl AssemblyError {
-    /// Whether the environment is at fault and not the command line.
+    /// Whether environment or settings are at fault and not the command line.
     #[must_use]
     pub fn is_configuration(&self) -> bool {
         match self {
-            Self::Mode(_) => true,
+            Self::Mode(_) | Self::BypassDisabled { .. } | Self::Host(_) => true,
             Self::Rule(_) | Self::Folder { .. } => false,
         }
     }
@@ -43,6 +53,8 @@ impl AssemblyError {
                 "write rules as `Tool` or `Tool(pattern)`, such as `Bash(git status)` or `Read(src/**)`"
             }
             Self::Mode(_) => "correct the variable or unset it",
+            Self::BypassDisabled { .. } => "ask for another mode; rules can allow what you need",
+            Self::Host(_) => "write hosts as `host` or `host:port`",
             Self::Folder { .. } => "give a folder that exists and that you may read",
         }
     }

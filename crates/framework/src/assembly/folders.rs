@@ -3,21 +3,25 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{AssemblyError, SessionBlueprint};
+use super::{AssemblyError, PermissionOverrides};
+use crate::ProjectPaths;
+use crate::settings::Settings;
 
 /// The additional folders, resolved, those of settings first. One that settings name and that is not
 /// there is noted; one that the host names is an error.
 pub(super) fn additional(
-    blueprint: &SessionBlueprint,
+    paths: &ProjectPaths,
+    settings: &Settings,
+    overrides: &PermissionOverrides,
     notices: &mut Vec<String>,
 ) -> Result<Vec<PathBuf>, AssemblyError> {
     let mut folders: Vec<PathBuf> = Vec::new();
     let mut add = |folder: PathBuf| {
-        if folder != blueprint.paths.root && !folders.contains(&folder) {
+        if folder != paths.root && !folders.contains(&folder) {
             folders.push(folder);
         }
     };
-    for path in &blueprint.settings.permissions.additional_directories {
+    for path in &settings.permissions.additional_directories {
         match existing(path) {
             Ok(folder) => add(folder),
             Err(error) => {
@@ -25,8 +29,8 @@ pub(super) fn additional(
             }
         }
     }
-    for path in &blueprint.permissions.additional_directories {
-        let folder = existing(&blueprint.paths.cwd.join(path))
+    for path in &overrides.additional_directories {
+        let folder = existing(&paths.cwd.join(path))
             .map_err(|source| AssemblyError::Folder { path: path.clone(), source })?;
         add(folder);
     }

@@ -6,10 +6,11 @@
 
 mod error;
 mod folders;
+mod hooks;
 mod permissions;
 mod redaction;
+mod surroundings;
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,18 +18,19 @@ use robota_core::{
     Ambient, DynTool, ModelInfo, ModelTable, PermissionMode, PermissionPolicy, Provider, SessionId,
 };
 use robota_session::{FileStore, NullStore, Session, SessionOptions, SessionStore};
-use robota_tools::process::child_environment;
-use robota_tools::{BraveSearch, PathFilter, SearchBackend, ToolOptions, Workspace, builtin_tools};
-use secrecy::{ExposeSecret, SecretString};
+use robota_tools::{
+    AddressPolicy, BraveSearch, PathFilter, SearchBackend, ToolOptions, Workspace, builtin_tools,
+};
+use secrecy::SecretString;
 
 pub use error::AssemblyError;
-pub use permissions::PermissionOverrides;
+pub use permissions::{EffectivePermissions, ModeSource, PermissionOverrides};
 pub use redaction::log_filter;
 
 use crate::context::ContextFiles;
 use crate::prompt::{ContextNote, PromptParts, PromptSection};
 use crate::settings::Settings;
-use crate::{Environment, ProjectPaths, ResolvedProvider, Variable};
+use crate::{Environment, LocalRules, ProjectPaths, ResolvedProvider, Variable};
 
 /// Most output tokens of one answer when no profile sets them, whatever the model can do: some services
 /// refuse a request whose input and output limit together exceed the window, and this much leaves
@@ -61,6 +63,8 @@ pub struct SessionBlueprint {
     pub session_id: Option<SessionId>,
     /// Whether sessions are kept on disk.
     pub persistent: bool,
+    /// Whether the hooks of the settings run.
+    pub run_hooks: bool,
     /// Time and ids.
     pub ambient: Ambient,
 }
@@ -99,6 +103,7 @@ impl SessionBlueprint {
             name: None,
             session_id: None,
             persistent: true,
+            run_hooks: true,
             ambient: Ambient::default(),
         }
     }
@@ -109,10 +114,11 @@ impl SessionBlueprint {
     ///
     /// When a flag or variable holds a rule, mode or folder that cannot be used.
     pub fn assemble(&self) -> Result<Assembly, AssemblyError> {
-        let mut notices = Vec::new();
-        let folders = folders::additional(self, &mut notices)?;
-        let permissions = permissions::policy(self, &folders)?;
-        let mut tools = self.tools(&folders, &permissions);
+        let effective =
+            EffectivePermissions::resolve(&self.paths, &self.settings, &self.environment, &self.permissions)?;
+        let (permissions, mut notices) = (effective.policy, effective.notices);
+        let folders = permissions.roots.get(1..).unwrap_or_default().to_vec();
+        let mut tools = self.tools(&folders, &permissions)?;
         permissions::check_names(&self.permissions, &tools, &mut notices);
         permissions::take_away(&mut tools, &permissions.rules.deny);
 
@@ -138,6 +144,8 @@ impl SessionBlueprint {
         options.raw_capture = self.settings.log.raw_capture.unwrap_or_default();
         options.ambient = self.ambient.clone();
         options.line_filter = Some(redaction::filter(&self.secrets()));
+        options.rule_keeper = Some(Arc::new(LocalRules::new(&self.paths, self.settings.trusted)));
+        options.hooks = hooks::runner(self, &options, &folders)?;
         Ok(Assembly { options, notices })
     }
 
@@ -179,21 +187,20 @@ impl SessionBlueprint {
 
     /// The built-in tools. Relative paths and commands start in the working directory, wherever in
     /// the project it is. What deny rules keep from being read stays out of searches.
-    fn tools(&self, folders: &[PathBuf], permissions: &PermissionPolicy) -> Vec<Arc<dyn DynTool>> {
+    fn tools(
+        &self,
+        folders: &[PathBuf],
+        permissions: &PermissionPolicy,
+    ) -> Result<Vec<Arc<dyn DynTool>>, AssemblyError> {
         let others = std::iter::once(self.paths.root.clone()).chain(folders.iter().cloned());
         let workspace = Workspace::new(&self.paths.cwd, others, self.paths.home.clone());
-        let mut secrets = self.secrets();
-        secrets.retain(redaction::is_telling);
-        let is_secret = |value: &OsStr| {
-            secrets.iter().any(|secret| value.to_str().map(str::trim) == Some(secret.expose_secret()))
-        };
-        let environment = self.environment.pairs().filter(|(_, value)| !is_secret(value));
-        let mut options = ToolOptions::new(workspace, child_environment(environment));
+        let mut options = ToolOptions::new(workspace, surroundings::of_children(self));
+        options.address_policy = AddressPolicy::new(&self.settings.allowed_hosts)?;
         options.search = self.search();
         options.unreadable = permissions
             .reading_denials()
             .map(|denials| -> PathFilter { Arc::new(move |path: &Path| denials.deny(path)) });
-        builtin_tools(options)
+        Ok(builtin_tools(options))
     }
 
     fn search(&self) -> Option<Arc<dyn SearchBackend>> {

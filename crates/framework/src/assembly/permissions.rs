@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use robota_core::{DynTool, PermissionMode, PermissionPolicy, Rule, RuleSet};
 
-use super::{AssemblyError, SessionBlueprint};
-use crate::Variable;
-use crate::settings::SourcedRule;
+use super::{AssemblyError, folders};
+use crate::settings::{Settings, SourcedRule};
+use crate::{Environment, ProjectPaths, Variable};
 
 /// What a host says about permissions, beyond settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,34 +23,91 @@ pub struct PermissionOverrides {
     pub additional_directories: Vec<PathBuf>,
 }
 
-/// The policy of a session. Relative patterns refer to the project root.
-pub(super) fn policy(
-    blueprint: &SessionBlueprint,
-    folders: &[PathBuf],
-) -> Result<PermissionPolicy, AssemblyError> {
-    let settings = &blueprint.settings.permissions;
-    let overrides = &blueprint.permissions;
+/// The rules, mode and folders of a session: settings, environment and what the host says, joined.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EffectivePermissions {
+    /// What decides about calls. Relative patterns refer to the project root.
+    pub policy: PermissionPolicy,
+    /// Who chose the mode.
+    pub mode_source: ModeSource,
+    /// What was left out: one sentence each, for a person.
+    pub notices: Vec<String>,
+}
+
+/// Who chose the permission mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ModeSource {
+    /// The host: [`PermissionOverrides::mode`].
+    Host,
+    /// The variable `ROBOTA_PERMISSION_MODE`.
+    Variable,
+    /// The setting `permissions.defaultMode`.
+    Settings,
+    /// Nobody.
+    Default,
+}
+
+impl EffectivePermissions {
+    /// Joins what counts for a session in `paths`, as every [`SessionBlueprint`](super::SessionBlueprint) does.
+    ///
+    /// # Errors
+    ///
+    /// When the host or the variable holds a rule, mode or folder that cannot be used.
+    pub fn resolve(
+        paths: &ProjectPaths,
+        settings: &Settings,
+        environment: &Environment,
+        overrides: &PermissionOverrides,
+    ) -> Result<Self, AssemblyError> {
+        let mut notices = Vec::new();
+        let folders = folders::additional(paths, settings, overrides, &mut notices)?;
+        let (mode, mode_source) = mode(settings, environment, overrides, &mut notices)?;
+        let roots = std::iter::once(paths.root.clone()).chain(folders).collect();
+        let (cwd, home) = (paths.cwd.clone(), paths.home.clone());
+        let protected_dirs = paths.user_dir.iter().chain([&paths.state_dir]).cloned().collect();
+        let rules = rules(settings, overrides)?;
+        let policy = PermissionPolicy { mode, rules, roots, cwd, home, protected_dirs };
+        Ok(Self { policy, mode_source, notices })
+    }
+}
+
+fn rules(settings: &Settings, overrides: &PermissionOverrides) -> Result<RuleSet, AssemblyError> {
+    let settings = &settings.permissions;
     let rules = |list: &[SourcedRule]| list.iter().map(|sourced| sourced.rule.clone()).collect();
     let of_settings =
         RuleSet { deny: rules(&settings.deny), ask: rules(&settings.ask), allow: rules(&settings.allow) };
     let of_host =
         RuleSet { deny: parsed(&overrides.denied)?, ask: Vec::new(), allow: parsed(&overrides.allowed)? };
-    let rules = RuleSet::join([RuleSet::seed_defaults(), of_settings, of_host]);
-    let variable = blueprint.environment.get(Variable::ROBOTA_PERMISSION_MODE);
-    let mode = match (overrides.mode, variable) {
-        (Some(mode), _) => Some(mode),
-        (None, Some(text)) => Some(text.parse()?),
-        (None, None) => settings.default_mode,
+    Ok(RuleSet::join([RuleSet::seed_defaults(), of_settings, of_host]))
+}
+
+/// The mode to start in, and who chose it. Where settings switch `bypassPermissions` off, nobody switches it on.
+fn mode(
+    settings: &Settings,
+    environment: &Environment,
+    overrides: &PermissionOverrides,
+    notices: &mut Vec<String>,
+) -> Result<(PermissionMode, ModeSource), AssemblyError> {
+    let settings = &settings.permissions;
+    let asked = match (overrides.mode, environment.get(Variable::ROBOTA_PERMISSION_MODE)) {
+        (Some(mode), _) => Some((mode, ModeSource::Host)),
+        (None, Some(text)) => Some((text.parse()?, ModeSource::Variable)),
+        (None, None) => None,
     };
-    let mut roots = vec![blueprint.paths.root.clone()];
-    roots.extend_from_slice(folders);
-    Ok(PermissionPolicy {
-        mode: mode.unwrap_or_default(),
-        rules,
-        roots,
-        cwd: blueprint.paths.cwd.clone(),
-        home: blueprint.paths.home.clone(),
-    })
+    let of_settings = settings.default_mode.map(|mode| (mode, ModeSource::Settings));
+    let (mode, source) = asked.or(of_settings).unwrap_or((PermissionMode::default(), ModeSource::Default));
+    match &settings.bypass_disabled {
+        Some(place) if mode == PermissionMode::BypassPermissions => {
+            if asked.is_some() {
+                return Err(AssemblyError::BypassDisabled { place: place.clone() });
+            }
+            notices.push(format!("the mode bypassPermissions of the settings is switched off by {place}"));
+            Ok((PermissionMode::default(), ModeSource::Default))
+        }
+        _ => Ok((mode, source)),
+    }
 }
 
 fn parsed(texts: &[String]) -> Result<Vec<Rule>, AssemblyError> {

@@ -60,7 +60,7 @@ mod tests {
         let secrets = ["sk-ant-12345678", "12345678", "none", "pass\\word"].map(SecretString::from);
         let filter = filter(&secrets);
         let mut line = br#"{"a":"sk-ant-12345678 12345678 none","b":"pass\\word","apiKey":"x"}"#.to_vec();
-        assert!(filter(&mut line));
+        assert!(filter.apply(&mut line));
         let line = String::from_utf8(line).unwrap();
         assert_eq!(line, r#"{"a":"[REDACTED] [REDACTED] none","b":"[REDACTED]","apiKey":"[REDACTED]"}"#);
     }

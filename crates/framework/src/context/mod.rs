@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use file::Candidate;
 
 use crate::ProjectPaths;
+use crate::settings::TRUST_HINT;
 
 /// Most bytes taken from one file.
 pub const MAX_CONTEXT_FILE: usize = 40 * 1024;
@@ -117,7 +118,7 @@ impl ContextFiles {
             if !sections.is_empty() && file.origin == ContextOrigin::Project && !trusted {
                 let path = file.path.display();
                 notices.push(format!(
-                    "{path} has compact instructions; ignored because this folder is not trusted; pass --trust"
+                    "{path} has compact instructions; ignored because this folder is not trusted; {TRUST_HINT}"
                 ));
                 continue;
             }

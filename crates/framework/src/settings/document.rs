@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::SettingsError;
@@ -18,6 +19,9 @@ const SHOWN: usize = 60;
 #[derive(Clone)]
 pub(super) struct Node<'a> {
     path: &'a Path,
+    /// The file as it is, for places in it.
+    source: &'a str,
+    /// The same as plain JSON, byte for byte in the same place.
     document: &'a str,
     raw: &'a RawValue,
     key: String,
@@ -25,14 +29,18 @@ pub(super) struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The value of a whole file; `None` when the file is blank.
-    pub(super) fn of_file(path: &'a Path, document: &'a str) -> Result<Option<Self>, SettingsError> {
+    /// The value of a whole file, which is plain JSON in `document`; `None` when the file is blank.
+    pub(super) fn of_file(
+        path: &'a Path,
+        source: &'a str,
+        document: &'a str,
+    ) -> Result<Option<Self>, SettingsError> {
         if document.trim().is_empty() {
             return Ok(None);
         }
         let raw: &RawValue =
-            serde_json::from_str(document).map_err(|error| syntax_error(path, document, &error))?;
-        Ok(Some(Self { path, document, raw, key: String::new(), secret: false }))
+            serde_json::from_str(document).map_err(|error| syntax_error(path, source, &error))?;
+        Ok(Some(Self { path, source, document, raw, key: String::new(), secret: false }))
     }
 
     /// The keys that lead here, such as `permissions.allow[2]`; empty for the file itself.
@@ -74,6 +82,57 @@ impl<'a> Node<'a> {
         Ok(elements.into_iter().enumerate().map(node).collect())
     }
 
+    /// The value that the keys and indexes of `path` lead to, or the last one on the way that is there.
+    pub(super) fn at(&self, path: &[String]) -> Self {
+        let mut node = self.clone();
+        for step in path {
+            let next = match node.members() {
+                Ok(members) => members.into_iter().find(|(name, _)| name == step).map(|(_, node)| node),
+                Err(_) => {
+                    step.parse().ok().and_then(|index: usize| node.elements().ok()?.into_iter().nth(index))
+                }
+            };
+            match next {
+                Some(next) => node = next,
+                None => break,
+            }
+        }
+        node
+    }
+
+    /// The value as JSON.
+    ///
+    /// # Errors
+    ///
+    /// When it is nested too deeply, or a key anywhere in it is given twice, so that one of the values would
+    /// be lost.
+    pub(super) fn tree(&self) -> Result<Value, SettingsError> {
+        let tree: Value = self.value("an object of less than 128 levels")?;
+        self.check_keys(&tree)?;
+        Ok(tree)
+    }
+
+    fn check_keys(&self, tree: &Value) -> Result<(), SettingsError> {
+        match tree {
+            Value::Object(fields) => self
+                .members()?
+                .iter()
+                .filter_map(|(name, node)| Some((node, fields.get(name)?)))
+                .try_for_each(|(node, tree)| node.check_keys(tree)),
+            Value::Array(items) => {
+                self.elements()?.iter().zip(items).try_for_each(|(node, tree)| node.check_keys(tree))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The error that what stands here is wrong, for `reason`.
+    pub(super) fn wrong(&self, reason: impl Into<String>) -> SettingsError {
+        let (line, column) = self.position();
+        let (path, key, reason) = (self.path.to_owned(), self.key.clone(), reason.into());
+        SettingsError::Wrong { path, line, column, key, reason }
+    }
+
     /// The value as `T`.
     pub(super) fn value<T: DeserializeOwned>(&self, expected: &str) -> Result<T, SettingsError> {
         self.read(expected)
@@ -104,7 +163,7 @@ impl<'a> Node<'a> {
     fn position(&self) -> (usize, usize) {
         // The raw value is a piece of the document itself, so the distance is its offset.
         let offset = self.raw.get().as_ptr().addr().saturating_sub(self.document.as_ptr().addr());
-        position_of(self.document, offset)
+        position_of(self.source, offset)
     }
 
     /// The value as shown to a person.
@@ -136,20 +195,22 @@ pub(super) fn position_of(document: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-fn syntax_error(path: &Path, document: &str, error: &serde_json::Error) -> SettingsError {
+fn syntax_error(path: &Path, source: &str, error: &serde_json::Error) -> SettingsError {
     // serde_json counts columns in bytes, 0 standing for the line break itself.
     let line_start: usize =
-        document.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+        source.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let offset = line_start + error.column().saturating_sub(1);
-    let (line, column) = position_of(document, offset);
+    let (line, column) = position_of(source, offset);
     let text = error.to_string();
-    let reason = match document.as_bytes().get(offset) {
-        // The commonest slips, which the parser reports as a missing key or value.
-        Some(b'}' | b']') if text.starts_with("key must be") || text.starts_with("expected value") => {
-            "trailing comma"
-        }
-        Some(b'/' | b'#') => "comments are not part of JSON",
-        _ => text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason),
+    let rest = source.get(offset..).unwrap_or_default();
+    let reason = if rest.starts_with("/*") {
+        "the comment is not closed"
+    } else if rest.starts_with('#') {
+        "comments begin with `//` or stand between `/*` and `*/`"
+    } else if rest.starts_with(',') && text.starts_with("expected value") {
+        "a value is missing before the comma"
+    } else {
+        text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason)
     };
     SettingsError::Syntax { path: path.to_owned(), line, column, reason: reason.to_owned() }
 }

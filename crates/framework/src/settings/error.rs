@@ -72,6 +72,20 @@ pub enum SettingsError {
         /// What the key takes.
         expected: String,
     },
+    /// What stands under a known key cannot be used, for a reason of its own.
+    #[error("{}:{line}:{column}: `{key}`: {reason}", path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// Line of the value, from 1.
+        line: usize,
+        /// Its column in characters, from 1.
+        column: usize,
+        /// The key, with the keys around it: `hooks.PreToolUse[0].hooks[1]`.
+        key: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// A key is given twice, so that one of its values would be lost.
     #[error("{}:{line}:{column}: `{key}` is given twice; join the two", path.display())]
     Duplicate {
@@ -97,6 +111,7 @@ impl SettingsError {
             | Self::NotUtf8 { path, .. }
             | Self::Syntax { path, .. }
             | Self::Value { path, .. }
+            | Self::Wrong { path, .. }
             | Self::Duplicate { path, .. } => path,
         }
     }
@@ -108,6 +123,7 @@ impl SettingsError {
             Self::NotUtf8 { line, column, .. }
             | Self::Syntax { line, column, .. }
             | Self::Value { line, column, .. }
+            | Self::Wrong { line, column, .. }
             | Self::Duplicate { line, column, .. } => Some((line, column)),
             _ => None,
         }

@@ -2,22 +2,47 @@
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
-use std::path::Path;
 use std::time::Duration;
 
-use robota_core::{PermissionMode, RawCapture, Rule};
-use robota_session::AutoCompactThreshold;
+use robota_core::{HookFailurePolicy, HooksConfig, PermissionMode, Rule};
 use secrecy::SecretString;
 use serde_json::Value;
 
 use super::document::Node;
-use super::{AutoCompact, Format, LogSettings, ProviderProfile, SettingsError, SettingsWarning, SourcedRule};
+use super::suggestion::closest;
+use super::value::{auto_compact, base_url, choice, host, language, raw_capture, text, variable};
+use super::variables::TRUST_LEVELS;
+use super::{
+    AutoCompact, Format, Layer, LogSettings, ProviderProfile, SettingsError, SettingsWarning, SourcedRule,
+    Variables, hooks, jsonc,
+};
 
 /// Modes of `.claude` files that robota does not have.
 const FOREIGN_MODES: [&str; 2] = ["auto", "dontAsk"];
 
-/// Longest name of a language, in characters.
-const MAX_LANGUAGE: usize = 64;
+const KEYS: [&str; 15] = [
+    "$schema",
+    "autoCompactThreshold",
+    "currentProvider",
+    "defaultTrustLevel",
+    "disableAllHooks",
+    "env",
+    "hookFailure",
+    "hooks",
+    "language",
+    "log",
+    "model",
+    "permissions",
+    "provider",
+    "providers",
+    "web",
+];
+const PROFILE_KEYS: [&str; 7] =
+    ["apiKey", "baseURL", "maxOutputTokens", "model", "options", "timeout", "type"];
+const LOG_KEYS: [&str; 2] = ["durability", "rawCapture"];
+const WEB_KEYS: [&str; 1] = ["allowedHosts"];
+const PERMISSION_KEYS: [&str; 6] =
+    ["additionalDirectories", "allow", "ask", "defaultMode", "deny", "disableBypassPermissionsMode"];
 
 /// What one file says.
 #[derive(Debug, Default)]
@@ -33,23 +58,41 @@ pub(super) struct FileSettings {
     pub(super) ask: Vec<SourcedRule>,
     pub(super) deny: Vec<SourcedRule>,
     pub(super) default_mode: Option<PermissionMode>,
+    pub(super) trust_level: Option<PermissionMode>,
+    /// Where `bypassPermissions` is switched off.
+    pub(super) bypass_disabled: Option<String>,
     pub(super) additional_directories: Vec<String>,
+    pub(super) hooks: HooksConfig,
+    pub(super) disable_hooks: bool,
+    pub(super) hook_failure: Option<HookFailurePolicy>,
+    pub(super) env: Variables,
+    pub(super) allowed_hosts: Vec<String>,
     pub(super) warnings: Vec<SettingsWarning>,
 }
 
 impl FileSettings {
-    /// Reads the text of a file; `None` when it is blank.
-    pub(super) fn parse(path: &Path, text: &str, format: Format) -> Result<Option<Self>, SettingsError> {
-        let Some(file) = Node::of_file(path, text)? else { return Ok(None) };
-        let mut reader = Reader { path, format, settings: Self::default() };
+    /// Reads the text of the file of `layer`; `None` when it is blank.
+    pub(super) fn parse(layer: &Layer, text: &str) -> Result<Option<Self>, SettingsError> {
+        let json = jsonc::blank(text);
+        let Some(file) = Node::of_file(&layer.path, text, &json)? else { return Ok(None) };
+        let mut reader = Reader { layer, settings: Self::default() };
         reader.file(&file)?;
         Ok(Some(reader.settings))
     }
 }
 
+/// The allow rules in the text of the file of `layer`, as they are written.
+///
+/// # Errors
+///
+/// When the text cannot be understood.
+pub(crate) fn allow_rules(layer: &Layer, text: &str) -> Result<Vec<String>, SettingsError> {
+    let file = FileSettings::parse(layer, text)?.unwrap_or_default();
+    Ok(file.allow.iter().map(|sourced| sourced.rule.text().to_owned()).collect())
+}
+
 struct Reader<'a> {
-    path: &'a Path,
-    format: Format,
+    layer: &'a Layer,
     settings: FileSettings,
 }
 
@@ -57,6 +100,7 @@ impl Reader<'_> {
     fn file(&mut self, file: &Node<'_>) -> Result<(), SettingsError> {
         for (name, node) in file.members()? {
             match name.as_str() {
+                "$schema" => {}
                 "currentProvider" => self.settings.current_provider = Some(text(&node)?),
                 "providers" => {
                     for (name, node) in node.members()? {
@@ -70,7 +114,28 @@ impl Reader<'_> {
                 "autoCompactThreshold" => self.settings.auto_compact = Some(auto_compact(&node)?),
                 "log" => self.log(&node)?,
                 "permissions" => self.permissions(&node)?,
-                _ => self.passed_over(&node, "is not a setting of this version"),
+                "defaultTrustLevel" => {
+                    self.settings.trust_level = Some(choice(&node, &TRUST_LEVELS, "safe, moderate or full")?);
+                }
+                "hooks" => {
+                    let (hooks, warnings) = hooks::read(&node, self.layer)?;
+                    self.settings.hooks = hooks;
+                    self.settings.warnings.extend(warnings);
+                }
+                "disableAllHooks" => self.settings.disable_hooks = node.value("true or false")?,
+                "hookFailure" => {
+                    const CHOICES: [(&str, HookFailurePolicy); 2] =
+                        [("open", HookFailurePolicy::Open), ("closed", HookFailurePolicy::Closed)];
+                    self.settings.hook_failure = Some(choice(&node, &CHOICES, "open or closed")?);
+                }
+                "env" => {
+                    for (name, node) in node.members()? {
+                        let value = variable(&name, &node)?;
+                        self.settings.env.insert(name, value);
+                    }
+                }
+                "web" => self.web(&node)?,
+                _ => self.unknown(&node, &name, "is not a setting of this version", &KEYS),
             }
         }
         Ok(())
@@ -78,7 +143,8 @@ impl Reader<'_> {
 
     /// Reads a profile whose type may also stand under `type_key`, as in the legacy `provider`.
     fn profile(&mut self, node: &Node<'_>, type_key: &str) -> Result<ProviderProfile, SettingsError> {
-        let mut profile = ProviderProfile { files: vec![self.path.to_owned()], ..ProviderProfile::default() };
+        let files = vec![self.layer.path.clone()];
+        let mut profile = ProviderProfile { files, ..ProviderProfile::default() };
         for (name, node) in node.members()? {
             match name.as_str() {
                 "type" => profile.kind = Some(text(&node)?),
@@ -98,7 +164,7 @@ impl Reader<'_> {
                     node.members()?;
                     profile.options = Some(node.value::<Value>("an object of less than 128 levels")?);
                 }
-                _ => self.passed_over(&node, "is not a field of a provider"),
+                _ => self.unknown(&node, &name, "is not a field of a provider", &PROFILE_KEYS),
             }
         }
         Ok(profile)
@@ -111,7 +177,20 @@ impl Reader<'_> {
                     self.settings.log.durability = Some(node.value("turn, event or none")?);
                 }
                 "rawCapture" => self.settings.log.raw_capture = Some(raw_capture(&node)?),
-                _ => self.passed_over(&node, "is not a setting of the log"),
+                _ => self.unknown(&node, &name, "is not a setting of the log", &LOG_KEYS),
+            }
+        }
+        Ok(())
+    }
+
+    fn web(&mut self, node: &Node<'_>) -> Result<(), SettingsError> {
+        for (name, node) in node.members()? {
+            match name.as_str() {
+                "allowedHosts" => {
+                    self.settings.allowed_hosts =
+                        node.elements()?.iter().map(host).collect::<Result<_, _>>()?;
+                }
+                _ => self.unknown(&node, &name, "is not a setting of the web tools", &WEB_KEYS),
             }
         }
         Ok(())
@@ -124,11 +203,19 @@ impl Reader<'_> {
                 "ask" => self.settings.ask = self.rules(&node)?,
                 "deny" => self.settings.deny = self.rules(&node)?,
                 "defaultMode" => self.default_mode(&node)?,
+                "disableBypassPermissionsMode" => {
+                    choice(&node, &[("disable", ())], "disable")?;
+                    self.settings.bypass_disabled =
+                        Some(format!("{}:{}", self.layer.path.display(), node.line()));
+                }
                 "additionalDirectories" => {
                     self.settings.additional_directories =
                         node.elements()?.iter().map(text).collect::<Result<_, _>>()?;
                 }
-                _ => self.passed_over(&node, "is not a permission setting of this version"),
+                _ => {
+                    let why = "is not a permission setting of this version";
+                    self.unknown(&node, &name, why, &PERMISSION_KEYS);
+                }
             }
         }
         Ok(())
@@ -141,10 +228,10 @@ impl Reader<'_> {
     fn rule(&self, node: &Node<'_>) -> Result<SourcedRule, SettingsError> {
         let text: String = node.value("a permission rule such as `Read(src/**)` or `Bash(git status)`")?;
         let line = node.line();
-        let origin = format!("{}:{line}", self.path.display());
-        let rule = Rule::parse(&text, &origin)
+        let path = &self.layer.path;
+        let rule = Rule::parse(&text, &format!("{}:{line}", path.display()))
             .map_err(|error| node.invalid(format!("a permission rule; {}", error.reason())))?;
-        Ok(SourcedRule { rule, file: self.path.to_owned(), line })
+        Ok(SourcedRule { rule, file: path.clone(), line })
     }
 
     fn default_mode(&mut self, node: &Node<'_>) -> Result<(), SettingsError> {
@@ -152,58 +239,32 @@ impl Reader<'_> {
         let text: String = node.value(EXPECTED)?;
         match text.parse() {
             Ok(mode) => self.settings.default_mode = Some(mode),
-            Err(_) if self.format == Format::Claude && FOREIGN_MODES.contains(&text.as_str()) => {
-                self.passed_over(node, "names a mode that robota does not have");
+            Err(_) if self.layer.format == Format::Claude && FOREIGN_MODES.contains(&text.as_str()) => {
+                self.warn(node, format!("`{text}` is a mode that robota does not have; it has no effect"));
             }
             Err(_) => return Err(node.invalid(EXPECTED)),
         }
         Ok(())
     }
 
-    fn passed_over(&mut self, node: &Node<'_>, why: &str) {
+    /// Notes a key that nothing is read from. Files of another program have many that are none of ours:
+    /// there only slips of the pen count.
+    fn unknown(&mut self, node: &Node<'_>, name: &str, why: &str, known: &[&str]) {
+        let meant = closest(name, known);
+        let hint = match (meant, self.layer.format) {
+            (Some(meant), _) => format!("did you mean `{meant}`?"),
+            (None, Format::Robota) => "it has no effect".to_owned(),
+            (None, Format::Claude) => return,
+        };
+        self.warn(node, format!("`{}` {why}; {hint}", node.key()));
+    }
+
+    fn warn(&mut self, node: &Node<'_>, message: String) {
         self.settings.warnings.push(SettingsWarning {
-            file: self.path.to_owned(),
+            file: self.layer.path.clone(),
             line: node.line(),
             key: node.key().to_owned(),
-            message: format!("`{}` {why}; it has no effect", node.key()),
+            message,
         });
     }
-}
-
-fn text(node: &Node<'_>) -> Result<String, SettingsError> {
-    const EXPECTED: &str = "a text that is not blank";
-    let text: String = node.value(EXPECTED)?;
-    if text.trim().is_empty() { Err(node.invalid(EXPECTED)) } else { Ok(text) }
-}
-
-fn language(node: &Node<'_>) -> Result<String, SettingsError> {
-    let language = text(node)?;
-    let is_name = language.chars().count() <= MAX_LANGUAGE && !language.contains(char::is_control);
-    if is_name { Ok(language) } else { Err(node.invalid("the name of a language in one short line")) }
-}
-
-fn auto_compact(node: &Node<'_>) -> Result<AutoCompact, SettingsError> {
-    const EXPECTED: &str = "a share of the context window above 0 and at most 1, or false";
-    let threshold = |share: f64| AutoCompactThreshold::try_from(share).ok().map(AutoCompact::From);
-    let setting = match node.value::<Value>(EXPECTED)? {
-        Value::Bool(false) => Some(AutoCompact::Never),
-        Value::Number(share) => share.as_f64().and_then(threshold),
-        _ => None,
-    };
-    setting.ok_or_else(|| node.invalid(EXPECTED))
-}
-
-fn raw_capture(node: &Node<'_>) -> Result<RawCapture, SettingsError> {
-    const CHOICES: [(&str, RawCapture); 3] =
-        [("off", RawCapture::Off), ("responses", RawCapture::Responses), ("full", RawCapture::Full)];
-    const EXPECTED: &str = "off, responses or full";
-    let text: String = node.value(EXPECTED)?;
-    let choice = CHOICES.iter().find(|(name, _)| *name == text);
-    choice.map(|(_, capture)| *capture).ok_or_else(|| node.invalid(EXPECTED))
-}
-
-fn base_url(node: &Node<'_>) -> Result<String, SettingsError> {
-    let url = text(node)?;
-    let is_http = url.starts_with("http://") || url.starts_with("https://");
-    if is_http { Ok(url) } else { Err(node.invalid("an address beginning with http:// or https://")) }
 }

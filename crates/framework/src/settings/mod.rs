@@ -1,35 +1,45 @@
-//! Settings: six files joined into one value, each counting for as much as it is trusted.
+//! Settings: six files, and the rules the user allowed for a project that is not trusted, joined into one
+//! value, each counting for as much as it is trusted.
 //!
 //! User files widen, project files narrow: a project's own files count only where they deny or
-//! ask until the user trusts the folder (design section 6). Lists of permission rules are joined over
+//! ask until the user trusts the folder (design section 6). Lists of rules, hooks and hosts are joined over
 //! the layers, so no layer can drop a rule of another; everything else is taken from the highest
 //! layer that sets it, provider profiles and `log` field by field (seed `001`, Settings Configuration).
 
+mod claim;
 mod document;
 mod error;
 mod file;
+mod hooks;
+mod jsonc;
 mod layer;
+mod own_variables;
 mod profile;
+mod read;
 mod record;
+mod suggestion;
+mod value;
+mod variables;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use robota_core::{PermissionMode, Rule};
+use robota_core::{HookFailurePolicy, HookScope, HooksConfig, PermissionMode, Rule};
 
+pub(crate) use claim::TRUST_HINT;
+pub use claim::{Claim, ClaimKind, FileClaims, project_claims};
 pub use error::SettingsError;
 use file::FileSettings;
+pub(crate) use file::allow_rules;
+pub(crate) use jsonc::JSONC;
 pub use layer::{Format, Layer, Scope};
 pub use profile::ProviderProfile;
+use read::read_file;
 pub use record::{AutoCompact, LogSettings};
+pub use variables::Variables;
 
 use crate::ProjectPaths;
-
-/// Largest settings file that is read, in bytes.
-const MAX_FILE: u64 = 1024 * 1024;
 
 /// The settings in force.
 #[derive(Clone, Debug, Default)]
@@ -54,11 +64,21 @@ pub struct Settings {
     pub log: LogSettings,
     /// Rules, mode and folders.
     pub permissions: PermissionSettings,
+    /// Hooks of all layers.
+    pub hooks: HooksConfig,
+    /// What becomes of a call whose guard did not do its work; `None` leaves it to the engine.
+    pub hook_failure: Option<HookFailurePolicy>,
+    /// Variables for commands and hooks.
+    pub env: Variables,
+    /// Those of them that are the user's own.
+    pub user_env: Variables,
+    /// Hosts (`host` or `host:port`) that WebFetch may reach although they are not public.
+    pub allowed_hosts: Vec<String>,
     /// The files that were read, lowest layer first.
     pub files: Vec<PathBuf>,
-    /// What was passed over because this version does not know it.
+    /// What has no effect, because this version does not know it.
     pub warnings: Vec<SettingsWarning>,
-    /// What does not count because the folder is not trusted: one sentence per file, for a person.
+    /// What of a project's files does not count: one sentence each, for a person.
     pub ignored: Vec<String>,
 }
 
@@ -84,6 +104,8 @@ pub struct PermissionSettings {
     pub allow: Vec<SourcedRule>,
     /// The mode to start in.
     pub default_mode: Option<PermissionMode>,
+    /// Where `bypassPermissions` is switched off, for a person; `None` when it is not.
+    pub bypass_disabled: Option<String>,
     /// Further folders of the workspace, absolute.
     pub additional_directories: Vec<PathBuf>,
 }
@@ -132,14 +154,17 @@ impl Settings {
     /// would be lost in silence.
     pub fn load(paths: &ProjectPaths, trusted: bool) -> Result<Self, SettingsError> {
         let mut settings = Self { trusted, ..Self::default() };
+        let mut joined = Joined::default();
         for layer in Layer::all(paths) {
             let Some(text) = read_file(&layer.path)? else { continue };
-            let Some(mut file) = FileSettings::parse(&layer.path, &text, layer.format)? else { continue };
+            let Some(mut file) = FileSettings::parse(&layer, &text)? else { continue };
             if layer.scope == Scope::Project {
-                settings.ignored.extend(restrict(&mut file, &layer.path, trusted));
+                settings.ignored.extend(claim::restrict(&mut file, &layer.path, trusted));
             }
+            joined.note(&file, layer.scope);
             settings.add(file, &layer, paths);
         }
+        settings.settle(&joined);
         Ok(settings)
     }
 
@@ -163,55 +188,55 @@ impl Settings {
         permissions.ask.extend(file.ask);
         permissions.allow.extend(file.allow);
         permissions.default_mode = file.default_mode.or(permissions.default_mode);
+        permissions.bypass_disabled = permissions.bypass_disabled.take().or(file.bypass_disabled);
         for text in file.additional_directories {
             let folder = workspace_folder(&text, paths);
             if !permissions.additional_directories.contains(&folder) {
                 permissions.additional_directories.push(folder);
             }
         }
+        self.hooks.groups.extend(file.hooks.groups);
+        self.allowed_hosts.extend(file.allowed_hosts);
+        if layer.scope == Scope::User {
+            self.user_env.extend(file.env.clone());
+        }
+        self.env.extend(file.env);
         self.warnings.extend(file.warnings);
         self.files.push(layer.path.clone());
     }
+
+    /// What can only be said when all layers are known.
+    fn settle(&mut self, joined: &Joined) {
+        self.permissions.default_mode = self.permissions.default_mode.or(joined.trust_level);
+        // A project may take its own hooks away, and nobody else's.
+        self.hooks.groups.retain(|group| match group.origin.scope {
+            _ if joined.no_hooks => false,
+            HookScope::Project => !joined.no_project_hooks,
+            _ => true,
+        });
+        self.hook_failure = joined.hook_failure;
+    }
 }
 
-/// Takes from a project's file what a project may not set, and says so.
-fn restrict(file: &mut FileSettings, path: &Path, trusted: bool) -> Option<String> {
-    if trusted {
-        let bypass = file.default_mode == Some(PermissionMode::BypassPermissions);
-        return bypass.then(|| {
-            file.default_mode = None;
-            let path = path.display();
-            format!("{path} sets the mode bypassPermissions; a project's own settings cannot")
-        });
+/// What the layers say together about single questions.
+#[derive(Default)]
+struct Joined {
+    /// The mode of `defaultTrustLevel`, which counts where no layer has a `defaultMode`.
+    trust_level: Option<PermissionMode>,
+    no_hooks: bool,
+    no_project_hooks: bool,
+    hook_failure: Option<HookFailurePolicy>,
+}
+
+impl Joined {
+    fn note(&mut self, file: &FileSettings, scope: Scope) {
+        self.trust_level = file.trust_level.or(self.trust_level);
+        match scope {
+            Scope::User => self.no_hooks |= file.disable_hooks,
+            Scope::Project => self.no_project_hooks |= file.disable_hooks,
+        }
+        self.hook_failure = file.hook_failure.or(self.hook_failure);
     }
-    let rules = match file.allow.len() {
-        0 => None,
-        1 => Some("1 allow rule".to_owned()),
-        many => Some(format!("{many} allow rules")),
-    };
-    let provider =
-        file.current_provider.is_some() || file.legacy_provider.is_some() || !file.providers.is_empty();
-    let parts = [
-        rules,
-        file.default_mode.map(|mode| format!("the mode {mode}")),
-        (!file.additional_directories.is_empty()).then(|| "additional directories".to_owned()),
-        provider.then(|| "a provider".to_owned()),
-        file.model.is_some().then(|| "a model".to_owned()),
-        file.language.is_some().then(|| "a language".to_owned()),
-        file.auto_compact.is_some().then(|| "a threshold for compaction".to_owned()),
-        (file.log != LogSettings::default()).then(|| "what the log holds".to_owned()),
-    ];
-    *file = FileSettings {
-        deny: std::mem::take(&mut file.deny),
-        ask: std::mem::take(&mut file.ask),
-        warnings: std::mem::take(&mut file.warnings),
-        ..FileSettings::default()
-    };
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let (last, first) = parts.split_last()?;
-    let list = if first.is_empty() { last.clone() } else { format!("{} and {last}", first.join(", ")) };
-    let path = path.display();
-    Some(format!("{path} sets {list}; ignored because this folder is not trusted; pass --trust"))
 }
 
 /// A folder named in settings: `~/` is the home folder, relative ones start at the project root.
@@ -221,34 +246,4 @@ fn workspace_folder(text: &str, paths: &ProjectPaths) -> PathBuf {
         (Some(rest), Some(home)) => home.join(rest),
         _ => paths.root.join(text),
     }
-}
-
-/// The text of a settings file; `None` when there is none.
-fn read_file(path: &Path) -> Result<Option<String>, SettingsError> {
-    let unreadable = |source| SettingsError::Unreadable { path: path.to_owned(), source };
-    let metadata = match path.metadata() {
-        Ok(metadata) => metadata,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        Err(error) => return Err(unreadable(error)),
-    };
-    if !metadata.is_file() {
-        return Err(SettingsError::NotAFile { path: path.to_owned() });
-    }
-    if metadata.len() > MAX_FILE {
-        return Err(SettingsError::TooLarge { path: path.to_owned(), size: metadata.len(), limit: MAX_FILE });
-    }
-    let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(MAX_FILE).read_to_end(&mut bytes)).map_err(unreadable)?;
-    let mut text = String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let text = String::from_utf8_lossy(error.as_bytes());
-        let (line, column) = document::position_of(&text, valid);
-        SettingsError::NotUtf8 { path: path.to_owned(), line, column }
-    })?;
-    if text.starts_with('\u{feff}') {
-        text.drain(..'\u{feff}'.len_utf8());
-    }
-    Ok(Some(text))
 }

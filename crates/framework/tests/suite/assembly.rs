@@ -258,7 +258,7 @@ fn compact_instructions_of_a_project_count_when_it_is_trusted() {
     let assembly = blueprint.assemble().unwrap();
     assert_eq!(assembly.options.compact_instructions.as_deref(), Some("Keep ids."));
     let notices: Vec<String> = assembly.notices.iter().map(|notice| workspace.normalised(notice)).collect();
-    let notice = "/base/repo/AGENTS.md has compact instructions; ignored because this folder is not trusted; pass --trust";
+    let notice = "/base/repo/AGENTS.md has compact instructions; ignored because this folder is not trusted; see `robota trust`, or pass --trust";
     assert_eq!(notices, [notice]);
 
     blueprint.settings.trusted = true;

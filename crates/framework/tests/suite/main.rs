@@ -4,7 +4,10 @@
 
 mod assembly;
 mod context;
+mod hooks;
+mod local_rules;
 mod prompt;
 mod provider;
 mod settings;
+mod trust;
 mod workspace;

@@ -183,7 +183,7 @@ fn filtered(lines: &[u8], filter: &LineFilter) -> Result<Vec<u8>, Error> {
     let mut clean = Vec::with_capacity(lines.len());
     for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let mut filtered = line.to_vec();
-        if !filter(&mut filtered) {
+        if !filter.apply(&mut filtered) {
             clean.append(&mut filtered);
         } else {
             let mut event: RawObject<'_> = serde_json::from_slice(&filtered).map_err(cannot_encode)?;

@@ -2,6 +2,7 @@
 
 use robota_core::{Ambient, EventKind, EventSink, SessionId};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::record::snapshot;
 use super::restate;
@@ -44,7 +45,7 @@ pub async fn rename(
     ambient: &Ambient,
     filter: Option<LineFilter>,
 ) -> Result<RenameReport, Error> {
-    let name = session_name::kept(name)?;
+    let name = session_name::kept(name)?.map(|name| filtered(name, filter.as_ref()));
     let (mut stored, log) = store.open(id).await?;
     let before = std::mem::replace(&mut stored.name, name.clone());
     let changed = before != name;
@@ -52,6 +53,16 @@ pub async fn rename(
         write(store, stored, log, ambient, filter).await?;
     }
     Ok(RenameReport { session_id: id.clone(), before, after: name, changed })
+}
+
+/// The name as it will stand in the log: what the filter takes out of it is nobody's to know.
+fn filtered(name: String, filter: Option<&LineFilter>) -> String {
+    let Some((filter, mut line)) = filter.zip(serde_json::to_vec(&json!({ "name": name })).ok()) else {
+        return name;
+    };
+    let _ = filter.apply(&mut line);
+    let kept = serde_json::from_slice::<Value>(&line).ok();
+    kept.and_then(|kept| kept.get("name")?.as_str().map(str::to_owned)).unwrap_or(name)
 }
 
 async fn write(

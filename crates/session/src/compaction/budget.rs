@@ -1,7 +1,5 @@
 //! How much room there is for what a compaction writes and keeps.
 
-use serde::Serialize;
-
 /// The window that is assumed where its size is not known, in tokens.
 const UNKNOWN_WINDOW: u64 = 100_000;
 
@@ -25,27 +23,6 @@ pub(super) const fn bytes_of(tokens: u64) -> u64 {
 /// The tokens of `bytes`, by the same estimate.
 pub(super) const fn tokens_of(bytes: u64) -> u64 {
     (bytes.saturating_mul(5)).div_ceil(18)
-}
-
-/// The size of `value` as JSON, as the history counts a text, without the JSON being made.
-pub(super) fn json_bytes(value: &impl Serialize) -> u64 {
-    let mut count = Count(0);
-    // Messages have string keys alone, and so cannot fail to serialise.
-    let _ = serde_json::to_writer(&mut count, value);
-    count.0
-}
-
-struct Count(u64);
-
-impl std::io::Write for Count {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 /// What may take how much, in bytes.
@@ -132,11 +109,5 @@ mod tests {
     fn without_a_window_a_careful_one_is_assumed() {
         let budget = Budget::new(0, None, 0, Some(1_000)).unwrap();
         assert_eq!((budget.request, budget.summary_tokens), (bytes_of(60_000), 1_000));
-    }
-
-    #[test]
-    fn a_text_is_as_long_as_its_json() {
-        let text = "a \"quote\"\n";
-        assert_eq!(json_bytes(&text), serde_json::to_vec(text).unwrap().len() as u64);
     }
 }

@@ -133,7 +133,7 @@ impl Compactor<'_> {
             if self.cancel.is_cancelled() {
                 return Err(CompactionError::Cancelled);
             }
-            if let Some(reason) = outcome.block {
+            if let Some(reason) = outcome.block.or(outcome.stop) {
                 return Err(CompactionError::Blocked(reason));
             }
             for text in outcome.additional_context {

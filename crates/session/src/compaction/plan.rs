@@ -1,9 +1,9 @@
 //! What of a history is summarised, and what stays as it is. Pure: no model, no clock, no lock.
 
-use robota_core::{Body, Message, MessageRef};
+use robota_core::{Body, Message, MessageRef, json_size};
 use serde_json::Value;
 
-use super::budget::{Budget, ENVELOPE, json_bytes};
+use super::budget::{Budget, ENVELOPE};
 use super::excerpt::shorten;
 use super::is_summary;
 
@@ -132,7 +132,7 @@ fn cut(prompt: &Message, room: u64) -> MessageRef {
     let mut metadata = prompt.metadata.clone();
     metadata.insert("shortened".into(), Value::from(true));
     // Written as JSON, a text is longer than it is.
-    let limit = room.saturating_sub(ENVELOPE).saturating_mul(content.len() as u64) / json_bytes(content);
+    let limit = room.saturating_sub(ENVELOPE).saturating_mul(content.len() as u64) / json_size(content);
     let mut text = shorten(content, usize::try_from(limit).unwrap_or(usize::MAX)).into_owned();
     if !parts.is_empty() {
         text.push_str(LEFT_OUT);
@@ -184,7 +184,7 @@ mod tests {
 
     /// In a window of 10,000 tokens, 9,000 bytes may stay as they were.
     fn plan(messages: &[MessageRef], cap: u64) -> Option<Plan> {
-        let sizes: Vec<u64> = messages.iter().map(json_bytes).collect();
+        let sizes: Vec<u64> = messages.iter().map(json_size).collect();
         Plan::new(messages, &sizes, &Budget::new(10_000, None, 0, None).unwrap(), cap)
     }
 
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!((prompt.id.as_str(), &prompt.metadata["shortened"]), ("u1", &Value::from(true)));
         assert!(prompt.text().contains("characters left out"), "{}", prompt.text());
         let room = Budget::new(10_000, None, 0, None).unwrap().pinned();
-        let size = json_bytes(prompt);
+        let size = json_size(prompt);
         assert!(size <= room && size > room * 9 / 10, "{size} of {room}");
 
         let image = Part::ImageInline { mime_type: "image/png".into(), data: "A".repeat(40_000) };
@@ -306,7 +306,7 @@ mod tests {
             prop_assert_eq!(plan.summarized + kept, messages.len());
             prop_assert!(plan.summarized > 0);
             let tail = &messages[plan.cut..];
-            prop_assert!(tail.iter().map(json_bytes).sum::<u64>() <= cap.min(9_000));
+            prop_assert!(tail.iter().map(json_size).sum::<u64>() <= cap.min(9_000));
             prop_assert!(tail.first().is_none_or(|message| message.answers().is_none()));
             let spoken = after.iter().skip(1).find(|message| message.role() != "system");
             prop_assert!(spoken.is_none_or(|message| message.role() == "user"), "after a summary, {spoken:?}");

@@ -88,12 +88,7 @@ impl<'a> CompactionHooks<'a> {
             () = cancel.cancelled() => HookOutcome::default(),
         };
         if !outcome.is_empty() {
-            sink.emit(EventKind::Hook {
-                hook_event_name: name.to_owned(),
-                blocked: outcome.block.clone(),
-                additional_context: outcome.additional_context.clone(),
-                system_messages: outcome.system_messages.clone(),
-            });
+            sink.emit(EventKind::of_hooks(name, &outcome));
         }
         outcome
     }

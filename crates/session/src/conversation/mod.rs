@@ -252,6 +252,6 @@ impl fmt::Debug for Conversation {
 }
 
 /// Locks `mutex`. What it guards is changed in single steps, so a panic elsewhere leaves it whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -18,6 +18,8 @@ pub enum ReviewDecision {
     Approved,
     /// It may run, and so may its like until the session ends.
     ApprovedForSession,
+    /// It may run, and so may its like in this project, where somebody keeps that; else until the session ends.
+    ApprovedForProject,
     /// It may not run; the turn goes on.
     #[default]
     Denied,

@@ -12,14 +12,14 @@ use super::LineFilter;
 const JOIN_FOR: Duration = Duration::from_millis(50);
 /// How much text one line of joined deltas holds at most; short enough to stand in the line.
 const JOIN_UP_TO: usize = 16 * 1024;
-/// How much of a text is held back at most because it may be the beginning of a secret, in bytes. A longer
-/// secret that comes in pieces is not found.
+/// How much of a text stays back where it has to be cut although it may be the beginning of a secret, in
+/// bytes. A longer secret that comes in pieces is not found.
 const HOLD_BACK: usize = 512;
 
 /// Consecutive deltas of one kind, to be logged as one.
 ///
-/// A filter goes over one line at a time, so with a filter no line ends within a word: what stands behind
-/// the last blank waits for more text. Secrets have no blanks.
+/// A filter goes over one line at a time, so with a filter no line ends with what may begin a secret: that
+/// waits for more text ([`LineFilter`]).
 pub(super) struct Joined {
     /// Of the last delta, so that every line says how far the log has come.
     pub(super) seq: u64,
@@ -88,13 +88,13 @@ impl Joined {
 
     /// What of it can be a line now, and leaves the rest held back until more comes. Where both need a
     /// number and there is only one, the rest takes the one after `last_seq`, which is then used up.
-    pub(super) fn take_words(
+    pub(super) fn take_settled(
         &mut self,
         session: &SessionId,
         filter: &LineFilter,
         last_seq: &mut u64,
     ) -> Option<Piece> {
-        let end = self.end_of_words(filter);
+        let end = self.settled_end(filter);
         self.due = None;
         if end == 0 {
             return None;
@@ -112,7 +112,7 @@ impl Joined {
         event: &Event,
         delta: &str,
     ) -> Option<Piece> {
-        let end = self.end_of_words(filter);
+        let end = self.settled_end(filter);
         let piece = (end > 0).then(|| self.cut(session, end, self.seq));
         self.push(event, delta);
         self.seq_before = self.seq_before.filter(|_| piece.is_none());
@@ -131,13 +131,11 @@ impl Joined {
     }
 
     /// How much of the text cannot be a part of a secret whose rest is still to come, in bytes.
-    fn end_of_words(&mut self, filter: &LineFilter) -> usize {
-        let blank = self.text.char_indices().rfind(|(_, char)| char.is_whitespace());
-        let words = blank.map_or(0, |(at, char)| at + char.len_utf8());
-        if self.text.len() - words <= HOLD_BACK {
-            return words;
+    fn settled_end(&mut self, filter: &LineFilter) -> usize {
+        if let Some(settled) = filter.settled(&self.text) {
+            return settled;
         }
-        // A word longer than that is cut, but no secret that has come to its end within it.
+        // What is longer than may wait is cut, but no secret that has come to its end within it.
         if let Some(text) = filtered(&self.text, filter) {
             self.text = text;
             self.redacted = true;
@@ -172,7 +170,7 @@ fn filtered(text: &str, filter: &LineFilter) -> Option<String> {
         delta: String,
     }
     let mut line = serde_json::to_vec(&Line { delta: text }).ok()?;
-    if !filter(&mut line) {
+    if !filter.apply(&mut line) {
         return None;
     }
     Some(serde_json::from_slice::<Filtered>(&line).ok()?.delta)

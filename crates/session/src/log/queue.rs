@@ -78,7 +78,7 @@ impl Queue {
             self.end_joined();
             return;
         };
-        let piece = joined.take_words(&self.session, filter, last_seq);
+        let piece = joined.take_settled(&self.session, filter, last_seq);
         self.joined.take_if(|joined| joined.is_empty());
         self.encode_piece(piece);
     }
@@ -157,7 +157,7 @@ impl Queue {
         let encoded = match &self.filter {
             None => serde_json::to_writer(&mut self.lines, event),
             Some(filter) => serde_json::to_vec(event).map(|mut line| {
-                if filter(&mut line) || redacted {
+                if filter.apply(&mut line) || redacted {
                     redaction::mark(&mut line);
                 }
                 self.lines.append(&mut line);
@@ -194,7 +194,6 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::Duration;
 
     use robota_core::{Redactor, Timestamp};
@@ -248,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_end_counts_the_bytes_that_leave_the_filter() {
-        let filter: LineFilter = Arc::new(|line: &mut Vec<u8>| {
+        let filter = LineFilter::new(|line: &mut Vec<u8>| {
             let text = String::from_utf8(std::mem::take(line)).unwrap();
             *line = text.replace("secret", "[REDACTED]").into_bytes();
             true

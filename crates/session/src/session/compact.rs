@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use robota_core::{EventSink, HookCall, Part, Pressure, TurnEnd};
+use robota_core::{EventSink, HookCall, Part, Pressure, SessionSource, TurnEnd};
 use tokio_util::sync::CancellationToken;
 
 use super::{Prompt, Session, lock};
@@ -97,17 +97,18 @@ impl Session {
         cancel: &CancellationToken,
     ) -> Result<CompactionOutcome, CompactionError> {
         let standing = self.facts.compact_instructions.as_deref().unwrap_or_default();
-        let input = |call: HookCall| self.hook_input(call);
+        let input = |call: HookCall| self.hooks.input(call);
         let sink: &dyn EventSink = self.sink.as_ref();
         let compactor = Compactor {
             agent: &self.agent,
             history: self.conversation.history_lock(),
             sink,
-            hooks: self.facts.hooks.as_deref().map(|hooks| CompactionHooks::new(hooks, &input)),
+            hooks: self.hooks.listen().then(|| CompactionHooks::new(self.hooks.as_ref(), &input)),
             cancel,
         };
         let outcome = compactor.compact(request.with_instructions(standing)).await?;
         lock(&self.waiting_context).extend(outcome.additional_context.iter().cloned());
+        self.fire_start(SessionSource::Compact, cancel).await;
         Ok(outcome)
     }
 

@@ -1,8 +1,9 @@
 //! Where the lifecycle of a session meets its hooks (seed `000`, Hook Lifecycle).
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use robota_core::{EventKind, EventSink, HookCall, HookInput, HookOutcome, SessionSource};
+use robota_core::{HookCall, HookOutcome, SessionSource};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
@@ -14,25 +15,10 @@ const LAST_HOOKS: Duration = Duration::from_secs(60);
 const RESPONSE: usize = 500;
 
 impl Session {
-    /// Runs the hooks for `call`, and records what they had to say. Without hooks it costs nothing.
-    pub(super) async fn fire(&self, call: HookCall, cancel: &CancellationToken) -> HookOutcome {
-        let Some(hooks) = &self.facts.hooks else { return HookOutcome::default() };
-        let hook_event_name = call.name().to_owned();
-        let input = self.hook_input(call);
-        let outcome = tokio::select! {
-            biased;
-            outcome = hooks.run(&input, cancel) => outcome,
-            () = cancel.cancelled() => HookOutcome::default(),
-        };
-        if !outcome.is_empty() {
-            self.journal.emit(EventKind::Hook {
-                hook_event_name,
-                blocked: outcome.block.clone(),
-                additional_context: outcome.additional_context.clone(),
-                system_messages: outcome.system_messages.clone(),
-            });
-        }
-        outcome
+    /// What the SessionStart hooks said when the session was made or opened: nobody could subscribe before.
+    #[must_use]
+    pub fn said_at_start(&self) -> Option<&HookOutcome> {
+        self.said_at_start.get()
     }
 
     /// Tells hooks of an end, when no turn is left whose abort could end them: they have a deadline.
@@ -40,22 +26,33 @@ impl Session {
         let cancel = CancellationToken::new();
         let _on_drop = cancel.clone().drop_guard();
         let name = call.name();
-        if tokio::time::timeout(LAST_HOOKS, self.fire(call, &cancel)).await.is_err() {
+        if tokio::time::timeout(LAST_HOOKS, self.hooks.fire(call, &cancel)).await.is_err() {
             tracing::warn!(session = %self.id, hook = name, "hooks did not end in time");
         }
     }
 
-    /// What hooks are told when `call` happens.
-    pub(super) fn hook_input(&self, call: HookCall) -> HookInput {
-        let mut input = HookInput::new(self.id.clone(), self.facts.cwd.clone(), self.permission_mode(), call);
-        input.transcript_path.clone_from(&self.facts.log_location);
-        input
+    /// Tells hooks that a session was made or opened.
+    pub(super) async fn fire_opened(&self, source: SessionSource) {
+        let cancel = CancellationToken::new();
+        let _on_drop = cancel.clone().drop_guard();
+        let outcome = self.fire_start(source, &cancel).await;
+        if !outcome.is_empty() {
+            self.said_at_start.get_or_init(|| outcome);
+        }
     }
 
-    /// Tells hooks that the session has begun. What they add is for the first prompt.
-    pub(super) async fn fire_start(&self, source: SessionSource) {
-        let outcome = self.fire(HookCall::SessionStart { source }, &CancellationToken::new()).await;
-        super::lock(&self.waiting_context).extend(outcome.additional_context);
+    /// Tells hooks that the session begins, or begins anew. What they add is for the next prompt.
+    pub(super) async fn fire_start(&self, source: SessionSource, cancel: &CancellationToken) -> HookOutcome {
+        let outcome = self.hooks.fire(HookCall::SessionStart { source }, cancel).await;
+        super::lock(&self.waiting_context).extend(outcome.additional_context.iter().cloned());
+        outcome
+    }
+
+    /// Tells hooks that the history was cleared, if it was since they were last told.
+    pub(super) async fn fire_cleared(&self, cancel: &CancellationToken) {
+        if self.cleared.swap(false, Ordering::Relaxed) {
+            self.fire_start(SessionSource::Clear, cancel).await;
+        }
     }
 }
 

@@ -16,12 +16,12 @@ mod turn_host;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use robota_core::{
     Agent, Ambient, ContextState, EntryData, EventKind, EventSink, History, HistoryEntry, HistoryMutation,
-    HookRunner, Message, MessageRef, PermissionMode, SessionId, Timestamp, TurnAbortReason,
+    HookOutcome, Message, MessageRef, PermissionMode, SessionId, Timestamp, TurnAbortReason,
 };
 use serde_json::{Map, Value};
 
@@ -30,6 +30,8 @@ pub use run::TurnOutcome;
 pub use sink::Denial;
 
 use self::sink::SessionSink;
+use crate::conversation::lock;
+use crate::lifecycle_hooks::LifecycleHooks;
 use crate::permission::PermissionEnforcer;
 use crate::{
     AutoCompactThreshold, Conversation, ConversationExport, Defects, Error, Journal, LineFilter,
@@ -53,12 +55,17 @@ pub struct Session {
     journal: Arc<Journal>,
     sink: Arc<SessionSink>,
     gate: PermissionEnforcer,
+    hooks: Arc<LifecycleHooks>,
     store: Arc<dyn SessionStore>,
     facts: Facts,
     name: Mutex<Option<String>>,
     threshold: Mutex<Option<AutoCompactThreshold>>,
     /// What hooks have added for the next prompt.
     waiting_context: Mutex<Vec<String>>,
+    /// What they said when the session was made or opened.
+    said_at_start: OnceLock<HookOutcome>,
+    /// The history was cleared, and hooks are yet to be told.
+    cleared: AtomicBool,
     /// Input of a turn whose future was dropped.
     unsent: Mutex<Vec<String>>,
     completed_turns: AtomicUsize,
@@ -77,8 +84,6 @@ struct Facts {
     extra: Map<String, Value>,
     persistent: bool,
     line_filter: Option<LineFilter>,
-    log_location: Option<String>,
-    hooks: Option<Arc<dyn HookRunner>>,
     compact_instructions: Option<String>,
     context_note: Option<String>,
 }
@@ -271,14 +276,16 @@ impl Session {
         *lock(&self.threshold) = threshold;
     }
 
-    /// Empties the history; the log keeps what was.
+    /// Empties the history; the log keeps what was. SessionStart hooks are told before the next prompt.
     ///
     /// # Errors
     ///
     /// [`Busy`](crate::ErrorKind::Busy) while a turn runs, [`Closed`](crate::ErrorKind::Closed) after
     /// the shutdown.
     pub fn clear_history(&self) -> Result<(), Error> {
-        self.change("the history cannot be cleared", |history| history.clear())
+        self.change("the history cannot be cleared", |history| history.clear())?;
+        self.cleared.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Adds an entry to the timeline. An event entry, which the model does not see, may be added at
@@ -386,9 +393,4 @@ impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session").field("id", &self.id).field("agent", &self.agent).finish_non_exhaustive()
     }
-}
-
-/// Locks `mutex`. What it guards is changed in single steps, so a panic elsewhere leaves it whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

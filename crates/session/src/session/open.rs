@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Mutex, OnceLock};
 
 use robota_core::{
     Agent, AgentConfig, EventKind, EventSink, History, SessionId, SessionSource, ToolSpec, Usage,
@@ -14,8 +14,9 @@ use super::half_done::PROCESS_STOPPED;
 use super::sink::SessionSink;
 use super::{Facts, Session, SessionOptions, lock};
 use crate::conversation::Attached;
+use crate::lifecycle_hooks::{HookFacts, LifecycleHooks};
 use crate::log::JournalOptions;
-use crate::permission::PermissionEnforcer;
+use crate::permission::{Deciders, PermissionEnforcer};
 use crate::restate::restated;
 use crate::{
     Conversation, ConversationOptions, Defects, Error, Journal, OpenLog, StoredSession, session_name,
@@ -82,7 +83,7 @@ impl Session {
             session.set_name(options.name.as_deref())?;
         }
         session.journal.written().await?;
-        session.fire_start(SessionSource::Resume).await;
+        session.fire_opened(SessionSource::Resume).await;
         Ok(session)
     }
 
@@ -125,7 +126,7 @@ impl Session {
     /// A new session that is in its log, or none at all.
     async fn born(self, source: SessionSource) -> Result<Self, Error> {
         let Err(error) = self.journal.written().await else {
-            self.fire_start(source).await;
+            self.fire_opened(source).await;
             return Ok(self);
         };
         self.journal.close().await;
@@ -136,21 +137,9 @@ impl Session {
     }
 
     fn assemble(options: &SessionOptions, origin: Origin, log: Option<OpenLog>) -> Self {
-        let agent = Agent::new(AgentConfig {
-            provider: Arc::clone(&options.provider),
-            model: Arc::clone(&options.model),
-            system: Arc::clone(&options.system_prompt),
-            tools: options.tools.clone(),
-            max_rounds: options.max_turns,
-            context_window: options.context_window,
-            max_output_tokens: options.max_output_tokens,
-            output_budget: options.output_budget,
-            idle_timeout: options.provider_timeout,
-            raw_capture: options.raw_capture,
-            ambient: options.ambient.clone(),
-        });
+        let agent = agent_of(options);
         let persistent = log.is_some();
-        let log_location = log.as_ref().map(|log| log.location.clone());
+        let transcript = log.as_ref().map(|log| log.location.clone());
         let mut journal = JournalOptions::new(origin.id.clone());
         journal.ambient = options.ambient.clone();
         journal.last_seq = origin.last_seq;
@@ -160,21 +149,20 @@ impl Session {
         let sink = Arc::new(SessionSink::new(Arc::clone(&journal), options.observer.clone()));
         let conversation = Arc::new(converse(options, &origin, &journal, &sink));
         sink.count_in(&conversation);
-        let gate = PermissionEnforcer::new(
-            options.permissions.clone(),
-            options.permission_handler.clone(),
-            Arc::clone(&conversation),
-            Arc::<SessionSink>::clone(&sink),
-        );
+        let told = HookFacts { session_id: origin.id.clone(), cwd: origin.cwd.clone(), transcript };
+        let (hooks, gate) = safeguards(options, told, &conversation, &sink);
         Self {
             conversation,
             sink,
             journal,
             gate,
+            hooks,
             store: Arc::clone(&options.store),
             name: Mutex::new(origin.name),
             threshold: Mutex::new(options.auto_compact_threshold),
             waiting_context: Mutex::default(),
+            said_at_start: OnceLock::new(),
+            cleared: AtomicBool::new(false),
             unsent: Mutex::default(),
             completed_turns: AtomicUsize::new(0),
             snapshot_offset: AtomicU64::new(origin.snapshot_offset),
@@ -188,8 +176,6 @@ impl Session {
                 extra: origin.extra,
                 persistent,
                 line_filter: options.line_filter.clone(),
-                log_location,
-                hooks: options.hooks.clone(),
                 compact_instructions: options.compact_instructions.clone(),
                 context_note: options.context_note.clone(),
             },
@@ -299,6 +285,40 @@ impl Origin {
             defects: stored.defects,
         }
     }
+}
+
+/// The engine of a session.
+fn agent_of(options: &SessionOptions) -> Agent {
+    Agent::new(AgentConfig {
+        provider: Arc::clone(&options.provider),
+        model: Arc::clone(&options.model),
+        system: Arc::clone(&options.system_prompt),
+        tools: options.tools.clone(),
+        max_rounds: options.max_turns,
+        context_window: options.context_window,
+        max_output_tokens: options.max_output_tokens,
+        output_budget: options.output_budget,
+        idle_timeout: options.provider_timeout,
+        raw_capture: options.raw_capture,
+        ambient: options.ambient.clone(),
+    })
+}
+
+/// Who stands around the tool calls of a session: its hooks, and its gate.
+fn safeguards(
+    options: &SessionOptions,
+    told: HookFacts,
+    conversation: &Arc<Conversation>,
+    sink: &Arc<SessionSink>,
+) -> (Arc<LifecycleHooks>, PermissionEnforcer) {
+    let policy = Arc::new(Mutex::new(options.permissions.clone()));
+    let runner = options.hooks.clone();
+    let sink: Arc<dyn EventSink> = Arc::<SessionSink>::clone(sink);
+    let hooks = Arc::new(LifecycleHooks::new(runner, told, Arc::clone(&policy), Arc::clone(&sink)));
+    let (handler, keeper) = (options.permission_handler.clone(), options.rule_keeper.clone());
+    let deciders = Deciders { handler, keeper };
+    let gate = PermissionEnforcer::new(policy, deciders, Arc::clone(conversation), sink, Arc::clone(&hooks));
+    (hooks, gate)
 }
 
 /// The conversation of a session, with its history still empty.

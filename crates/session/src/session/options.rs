@@ -10,7 +10,7 @@ use robota_core::{
 };
 
 use crate::{
-    AutoCompactThreshold, Durability, LineFilter, NullStore, PermissionHandler, SessionObserver,
+    AutoCompactThreshold, Durability, LineFilter, NullStore, PermissionHandler, RuleKeeper, SessionObserver,
     SessionStore, redacting_filter,
 };
 
@@ -42,6 +42,8 @@ pub struct SessionOptions {
     pub permissions: PermissionPolicy,
     /// Who is asked where rules and mode do not decide; without one, such calls are denied.
     pub permission_handler: Option<Arc<dyn PermissionHandler>>,
+    /// Who keeps rules that are allowed for good; without one they last as long as the session.
+    pub rule_keeper: Option<Arc<dyn RuleKeeper>>,
     /// Who is told what happens, at once.
     pub observer: Option<Arc<dyn SessionObserver>>,
     /// Most model calls in one turn; 0 for no limit.
@@ -91,6 +93,7 @@ impl SessionOptions {
             roots: vec![cwd.clone()],
             cwd: cwd.clone(),
             home: None,
+            protected_dirs: Vec::new(),
         };
         Self {
             provider,
@@ -102,6 +105,7 @@ impl SessionOptions {
             session_id: None,
             permissions,
             permission_handler: None,
+            rule_keeper: None,
             observer: None,
             max_turns: 0,
             provider_timeout: None,

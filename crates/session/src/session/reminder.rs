@@ -1,6 +1,6 @@
 //! What a prompt carries besides the user's words: the note about the run, and what hooks add.
 
-use robota_core::{Message, MessageRef, Part};
+use robota_core::{Message, MessageRef, Part, system_reminder};
 use serde_json::Value;
 
 /// Where a message says which note it carries.
@@ -14,12 +14,7 @@ pub(super) fn last_note(messages: &[MessageRef]) -> Option<&str> {
 /// Adds `note` and `context` to a prompt, as a part of its own behind the user's words.
 pub(super) fn add(prompt: &mut Message, note: Option<&str>, context: &[String]) {
     let pieces: Vec<&str> = note.into_iter().chain(context.iter().map(String::as_str)).collect();
-    if pieces.is_empty() {
-        return;
-    }
-    // A closing tag in it would let its end pass for the user's words.
-    let body = pieces.join("\n\n").replace("</system-reminder>", "<\\/system-reminder>");
-    let text = format!("<system-reminder>\n{body}\n</system-reminder>");
+    let Some(text) = system_reminder(&pieces) else { return };
     if let robota_core::Body::User { parts, .. } = &mut prompt.body {
         parts.push(Part::Text { text });
     }

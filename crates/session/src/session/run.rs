@@ -35,6 +35,9 @@ pub struct TurnOutcome {
     pub duration_ms: u64,
     /// How much of it was spent waiting for the model, in milliseconds.
     pub api_duration_ms: u64,
+    /// Why a hook ended the turn, with [`TurnEnd::Stopped`]; a Stop hook may have its say with
+    /// [`TurnEnd::Completed`], too.
+    pub stopped: Option<String>,
     /// Tool calls that were not allowed to run.
     pub denials: Vec<Denial>,
     /// How full the context window is now.
@@ -106,15 +109,25 @@ impl<'a> Run<'a> {
         if self.turn == 1 {
             session.sink.turn_ends().note(0, session.lock_history().messages().len());
         }
-        if let Err(error) = session.make_room_for(&prompt, &self.cancel).await {
-            session.journal.emit(EventKind::User { content: prompt.text, steering: false });
+        session.fire_cleared(&self.cancel).await;
+        let room = match session.hooks.has_stopped() {
+            true => Ok(()),
+            false => session.make_room_for(&prompt, &self.cancel).await,
+        };
+        session.journal.emit(EventKind::User { content: prompt.text.clone(), steering: false });
+        if let Err(error) = room {
             return TurnReport::without_model(Err(error), String::new());
         }
-        session.journal.emit(EventKind::User { content: prompt.text.clone(), steering: false });
+        if session.hooks.has_stopped() {
+            return TurnReport::without_model(Ok(TurnEnd::Stopped), String::new());
+        }
         let submitted = HookCall::UserPromptSubmit { prompt: prompt.text.clone() };
-        let told = session.fire(submitted, &self.cancel).await;
+        let told = session.hooks.fire(submitted, &self.cancel).await;
         if let Some(reason) = told.block {
             return TurnReport::without_model(Ok(TurnEnd::Blocked), reason);
+        }
+        if session.hooks.has_stopped() {
+            return TurnReport::without_model(Ok(TurnEnd::Stopped), String::new());
         }
         self.context = std::mem::take(&mut *lock(&session.waiting_context));
         self.context.extend(told.additional_context);
@@ -154,6 +167,7 @@ impl<'a> Run<'a> {
             usage,
             duration_ms: session.ambient().now().millis_since(self.started),
             api_duration_ms: report.api_duration_ms,
+            stopped: session.hooks.take_stop(),
             denials: std::mem::take(&mut session.sink.seen().denials),
             context: session.context_state(),
             unsent_input: Vec::new(),
@@ -200,6 +214,8 @@ impl<'a> Run<'a> {
     /// Makes room for the next turn, and returns the input that the model has not seen.
     fn leave(&mut self, ended: TurnEnd) -> Vec<String> {
         let session = self.session;
+        // What ended a turn that was dropped does not end the next one.
+        session.hooks.take_stop();
         let joined = self.prompt_id.is_some() && session.sink.seen().first_message == self.prompt_id;
         if !joined {
             // The next prompt carries it.

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Session, hooks};
 
-/// How often in a row Stop hooks may send the model on before the turn ends all the same.
+/// How often in one turn Stop hooks may send the model on before the turn ends all the same.
 const MOST_CONTINUATIONS: u32 = 8;
 
 /// The session as host of one turn.
@@ -38,7 +38,11 @@ impl<'a> SessionHost<'a> {
     /// Asks the Stop hooks whether the model is done with the answer `text`.
     async fn sent_on(&self, text: &str) -> Option<Message> {
         let before = self.continuations.fetch_add(1, Ordering::Relaxed);
-        let outcome = self.session.fire(hooks::stop_call(text, before > 0), self.cancel).await;
+        let outcome = self.session.hooks.fire(hooks::stop_call(text, before > 0), self.cancel).await;
+        if outcome.stop.is_some() {
+            // It outranks what another hook would have the model do.
+            return None;
+        }
         let reason = outcome.block?;
         if before >= MOST_CONTINUATIONS || self.cancel.is_cancelled() {
             tracing::warn!(session = %self.session.id, %reason, "Stop hooks sent the model on too often");
@@ -56,6 +60,10 @@ impl TurnHost for SessionHost<'_> {
 
     fn make_room(&self, pressure: Pressure) -> BoxFuture<'_, Result<bool, Error>> {
         Box::pin(self.room(pressure))
+    }
+
+    fn stopped(&self) -> bool {
+        self.session.hooks.has_stopped()
     }
 
     fn finished<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Option<Message>> {

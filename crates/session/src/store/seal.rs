@@ -87,7 +87,7 @@ impl SessionRecord {
 fn filtered(value: &impl Serialize, filter: Option<&LineFilter>) -> Result<Vec<u8>, Error> {
     let mut json = serde_json::to_vec(value).map_err(cannot_encode)?;
     if let Some(filter) = filter {
-        filter(&mut json);
+        let _ = filter.apply(&mut json);
     }
     Ok(json)
 }
@@ -211,8 +211,6 @@ fn pass_over(source: &mut impl Read, length: u64, hash: &mut Xxh3) -> io::Result
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use serde_json::json;
 
     use super::*;
@@ -224,7 +222,7 @@ mod tests {
             "preview": "It is hunter2.", "messages": [], "history": [],
         });
         let (record, _) = SessionRecord::decode(record.to_string().as_bytes()).unwrap();
-        let filter: LineFilter = Arc::new(|line: &mut Vec<u8>| {
+        let filter = LineFilter::new(|line: &mut Vec<u8>| {
             *line = String::from_utf8(std::mem::take(line))
                 .unwrap()
                 .replace("hunter2", "[REDACTED]")

@@ -5,15 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::BoxFuture;
-use robota_core::{MessageRef, SessionId, ToolOutcome};
-use robota_session::{
-    Durability, Error, ErrorKind, Listing, LogSource, LogWriter, OpenLog, Payload, Session, SessionHead,
-    SessionStore, Snapshot, StoredSession,
-};
+use robota_core::{MessageRef, ToolOutcome};
+use robota_session::{Durability, Error, ErrorKind, LogWriter, Payload, Session, SessionStore};
 use robota_testkit::{Reply, Script};
 use serde_json::json;
 
 use crate::scene::{Scene, TestTool, id};
+use crate::wrapped_store::wrapped;
 
 /// Counts what is asked of the disk, and fails one of it and all that follows.
 struct Disk {
@@ -28,11 +26,6 @@ impl Disk {
         let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         if number >= self.fails_at { Err(self.with.into()) } else { Ok(()) }
     }
-}
-
-struct FailingStore {
-    inner: Arc<dyn SessionStore>,
-    disk: Arc<Disk>,
 }
 
 struct FailingWriter {
@@ -72,50 +65,6 @@ impl LogWriter for FailingWriter {
     }
 }
 
-impl FailingStore {
-    fn wrap(&self, mut log: OpenLog) -> OpenLog {
-        log.writer = Box::new(FailingWriter { inner: log.writer, disk: self.disk.clone() });
-        log
-    }
-}
-
-impl SessionStore for FailingStore {
-    fn create<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<OpenLog>, Error>> {
-        Box::pin(async move { Ok(self.inner.create(id).await?.map(|log| self.wrap(log))) })
-    }
-
-    fn open<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<(StoredSession, OpenLog), Error>> {
-        Box::pin(async move {
-            let (stored, log) = self.inner.open(id).await?;
-            Ok((stored, self.wrap(log)))
-        })
-    }
-
-    fn load<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<StoredSession, Error>> {
-        self.inner.load(id)
-    }
-
-    fn read_log<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<LogSource>, Error>> {
-        self.inner.read_log(id)
-    }
-
-    fn save(&self, snapshot: Snapshot) -> BoxFuture<'_, Result<(), Error>> {
-        self.inner.save(snapshot)
-    }
-
-    fn head<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<Option<SessionHead>, Error>> {
-        self.inner.head(id)
-    }
-
-    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
-        self.inner.list()
-    }
-
-    fn delete<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<(), Error>> {
-        self.inner.delete(id)
-    }
-}
-
 /// What a session came to on a failing disk.
 struct Came {
     /// The history of the last turn that was acknowledged.
@@ -130,7 +79,9 @@ struct Came {
 async fn lived(scene: &Scene, fails_at: usize, with: io::ErrorKind, durability: Durability) -> Came {
     let disk = Arc::new(Disk { asked: AtomicUsize::new(0), fails_at, with });
     let mut options = scene.options();
-    options.store = Arc::new(FailingStore { inner: options.store, disk: disk.clone() });
+    let failing = disk.clone();
+    options.store =
+        wrapped(options.store, move |inner| Box::new(FailingWriter { inner, disk: failing.clone() }));
     options.durability = durability;
     options.output_budget = 0;
     let mut came = Came { acknowledged: Vec::new(), errors: Vec::new(), asked: 0 };

@@ -32,5 +32,7 @@ mod run;
 mod scene;
 mod snapshots;
 mod store;
+mod tool_hooks;
 mod two_processes;
 mod validate;
+mod wrapped_store;

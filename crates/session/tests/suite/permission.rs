@@ -42,13 +42,13 @@ impl DynTool for FakeBash {
     }
 }
 
-struct Shell {
-    scene: Scene,
-    ran: Arc<Mutex<Vec<String>>>,
+pub(crate) struct Shell {
+    pub(crate) scene: Scene,
+    pub(crate) ran: Arc<Mutex<Vec<String>>>,
 }
 
 /// A model that calls Bash with each of `commands` at once.
-fn shell(commands: &[&str]) -> Shell {
+pub(crate) fn shell(commands: &[&str]) -> Shell {
     let mut reply = Reply::new();
     for (at, command) in commands.iter().enumerate() {
         reply = reply.tool_call(format!("c{at}"), "Bash", json!({"command": command}));
@@ -63,7 +63,7 @@ fn shell(commands: &[&str]) -> Shell {
     Shell { scene, ran }
 }
 
-fn answering(
+pub(crate) fn answering(
     options: &mut SessionOptions,
     answer: impl Fn(&PermissionRequest) -> PermissionAnswer + Send + Sync + 'static,
 ) -> Arc<AtomicUsize> {
@@ -182,7 +182,9 @@ async fn a_program_decides_by_the_id_of_the_call() {
         .events()
         .into_iter()
         .filter_map(|event| match event.kind {
-            EventKind::PermissionResolved { tool_call_id, resolution } => Some((tool_call_id, resolution)),
+            EventKind::PermissionResolved { tool_call_id, resolution, .. } => {
+                Some((tool_call_id, resolution))
+            }
             _ => None,
         })
         .collect();

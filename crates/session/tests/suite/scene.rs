@@ -8,7 +8,7 @@ use robota_core::{
     DynTool, Event, InvalidArguments, PermissionMode, PreparedCall, SessionId, ToolClass, ToolContext,
     ToolOutcome, ToolResult, ToolSpec,
 };
-use robota_session::{FileStore, LogItem, LogReader, SessionOptions, SessionStore, Subscription};
+use robota_session::{FileStore, LineFilter, LogItem, LogReader, SessionOptions, SessionStore, Subscription};
 use robota_testkit::{FixedClock, Script, ScriptedProvider, TempWorkspace, event_name, fixed_ambient};
 use serde_json::json;
 
@@ -91,6 +91,15 @@ pub(crate) async fn wait_for(events: &mut Subscription, name: &str) -> Arc<Event
             return event;
         }
     }
+}
+
+/// A filter that takes the word `hunter2` out of what is written.
+pub(crate) fn without_hunter2() -> LineFilter {
+    LineFilter::new(|line: &mut Vec<u8>| {
+        let text = String::from_utf8(std::mem::take(line)).unwrap();
+        *line = text.replace("hunter2", "[REDACTED]").into_bytes();
+        text.contains("hunter2")
+    })
 }
 
 /// What a test says that a tool does.

@@ -1,14 +1,13 @@
 //! Snapshots are believed when they are what was written, and cost nothing when they are not.
 
 use std::fs;
-use std::sync::Arc;
 
 use robota_core::MessageRef;
-use robota_session::{ErrorKind, Session, SessionStore};
+use robota_session::{ErrorKind, LineFilter, Session, SessionStore};
 use robota_testkit::{Reply, Script};
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, TestTool, id};
+use crate::scene::{Scene, TestTool, id, without_hunter2};
 
 const LOG: &str = ".robota/logs/s.jsonl";
 const RECORD: &str = ".robota/sessions/s.json";
@@ -96,11 +95,7 @@ async fn a_snapshot_cut_or_overwritten_costs_nothing() {
 #[tokio::test]
 async fn a_redacted_snapshot_is_believed() {
     let mut scene = Scene::new("It is hunter2.");
-    scene.options.line_filter = Some(Arc::new(|line: &mut Vec<u8>| {
-        let text = String::from_utf8(std::mem::take(line)).unwrap();
-        *line = text.replace("hunter2", "[REDACTED]").into_bytes();
-        text.contains("hunter2")
-    }));
+    scene.options.line_filter = Some(without_hunter2());
     let session = Session::create(scene.options()).await.unwrap();
     session.run("The password is hunter2.").await.unwrap();
     session.shutdown("other").await.unwrap();
@@ -114,7 +109,7 @@ async fn a_redacted_snapshot_is_believed() {
 async fn a_filter_that_leaves_no_record_leaves_the_snapshot_before_it() {
     let (mut scene, _) = ended().await;
     let before = scene.workspace.read(RECORD);
-    scene.options.line_filter = Some(Arc::new(|line: &mut Vec<u8>| {
+    scene.options.line_filter = Some(LineFilter::new(|line: &mut Vec<u8>| {
         let is_record = line.windows(11).any(|text| text == b"\"createdAt\"");
         if is_record {
             *line = b"null".to_vec();

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use robota_core::last_words_message;
 use serde_json::{Value, json};
 
 use super::{Rule, Violation};
@@ -69,8 +70,12 @@ impl Conversations {
         }
     }
 
-    /// Makes `request` the last one of its line.
+    /// Makes `request` the last one of its line, unless it asks for last words: their demand is part of no
+    /// history, so what comes next goes on from the request before.
     pub(crate) fn follow(&mut self, place: Place, request: Arc<RecordedRequest>, answered: bool) {
+        if place.line.is_some() && asks_for_last_words(&request) {
+            return;
+        }
         let lines = self.0.entry(place.key).or_default();
         let line = Line { request, answered };
         match place.line.and_then(|index| lines.get_mut(index)) {
@@ -94,6 +99,13 @@ fn key_of(request: &RecordedRequest) -> String {
 fn is_summary(message: &Value) -> bool {
     let begins = |block: &Value| block["text"].as_str().is_some_and(|text| text.starts_with(SUMMARY));
     message["role"] == "assistant" && blocks(&message["content"]).first().is_some_and(|block| begins(block))
+}
+
+/// Whether `request` ends with the demand that drives a closing answer.
+fn asks_for_last_words(request: &RecordedRequest) -> bool {
+    let demand = json!(last_words_message().text()).to_string();
+    let demand = demand.trim_matches('"');
+    request.messages().last().is_some_and(|last| last.to_string().contains(demand))
 }
 
 /// What a later request changes.

@@ -40,6 +40,19 @@ fn turn(last: &[&str]) -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
+async fn the_demand_for_last_words_is_part_of_no_history() {
+    let demand = robota_core::last_words_message();
+    let requests = [
+        request("s", &turn(&[])),
+        request("s", &turn(&["a", demand.text()])),
+        request("s", &turn(&["a", "b", "c", "d"])),
+        request("s", &turn(&["a", "b", "changed", "d"])),
+    ];
+    let unstable = unstable(always(), &requests).await;
+    assert_eq!(unstable.iter().map(|(request, _)| *request).collect::<Vec<_>>(), [4]);
+}
+
+#[tokio::test]
 async fn growing_and_moving_cache_marks_is_stable() {
     let marked = |text: &str| json!([{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]);
     let requests = [

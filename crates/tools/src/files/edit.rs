@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::atomic;
 use super::diff::unified;
+use super::exact;
 use super::matching::{Plan, apply, plan};
 use super::missing::missing_path;
 use super::near_miss::closest_place;
@@ -54,6 +55,12 @@ impl Tool for Edit {
             "Replaces oldString by newString in a file that was read before. oldString must be exactly the text of \
              the file, without line numbers, and occur once: include enough lines around it.",
         )
+        .with_spellings(&[
+            ("file_path", &["filePath", "path", "filename", "file"]),
+            ("old_string", &["oldString", "oldText", "old_text", "old_str"]),
+            ("new_string", &["newString", "newText", "new_text", "new_str"]),
+            ("replace_all", &["replaceAll"]),
+        ])
     }
 
     fn access(&self, input: &EditInput) -> Vec<Access> {
@@ -87,7 +94,7 @@ impl Edit {
         let new_text = apply(text, &plan);
         let new_content = [mark, &new_text].concat();
         let replaced = atomic::replace(path, new_content.as_bytes());
-        let metadata = replaced.map_err(|error| Failure::io("write", &shown, &error))?;
+        let metadata = replaced.map_err(|error| exact::failure(&self.workspace, "write", path, &error))?;
         reads.record(path, &metadata, Some(content_hash(new_content.as_bytes())));
         Ok(outcome(&shown, text, &new_text, &plan))
     }
@@ -95,10 +102,10 @@ impl Edit {
     /// The text of the file, which the model must have seen.
     fn known_text(&self, path: &Path) -> Result<String, Failure> {
         let shown = self.workspace.display(path);
-        let Some(metadata) = regular_file(&self.workspace, path)? else {
+        if regular_file(&self.workspace, path)?.is_none() {
             return Err(missing_path(&self.workspace, path));
-        };
-        let content = seen_content(&self.workspace, path, &metadata)?;
+        }
+        let content = seen_content(&self.workspace, path)?;
         String::from_utf8(content).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let message =

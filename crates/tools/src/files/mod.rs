@@ -3,6 +3,7 @@
 mod atomic;
 mod diff;
 mod edit;
+pub(crate) mod exact;
 mod matching;
 mod missing;
 mod near_miss;

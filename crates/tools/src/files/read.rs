@@ -61,6 +61,10 @@ impl Tool for Read {
              for parts of long files.",
         )
         .read_only()
+        .with_spellings(&[
+            ("file_path", &["filePath", "path", "filename", "file"]),
+            ("offset", &["start_line", "startLine"]),
+        ])
     }
 
     fn access(&self, input: &ReadInput) -> Vec<Access> {

@@ -1,9 +1,10 @@
 //! The content a change starts from: only what the model has seen.
 
-use std::fs::{self, Metadata};
+use std::io::Read;
 use std::path::Path;
 
 use super::read_state::{Unseen, content_hash};
+use super::target::open_regular;
 use crate::failure::Failure;
 use crate::workspace::Workspace;
 
@@ -16,21 +17,20 @@ const MAX_BYTES: u64 = 256 * 1024 * 1024;
 /// # Errors
 ///
 /// When the model does not know this content, or it cannot be read.
-pub(super) fn seen_content(
-    workspace: &Workspace,
-    path: &Path,
-    metadata: &Metadata,
-) -> Result<Vec<u8>, Failure> {
+pub(super) fn seen_content(workspace: &Workspace, path: &Path) -> Result<Vec<u8>, Failure> {
     let shown = workspace.display(path);
     if !workspace.reads().is_known(path) {
         return Err(unseen_failure(&shown, Unseen::NeverRead));
     }
-    if metadata.len() > MAX_BYTES {
-        let message = format!("{shown} has {} bytes; at most {MAX_BYTES} can be changed", metadata.len());
+    let (mut file, metadata) = open_regular(workspace, path)?;
+    let size = metadata.len();
+    if size > MAX_BYTES {
+        let message = format!("{shown} has {size} bytes; at most {MAX_BYTES} can be changed");
         return Err(Failure::new("too_large", message));
     }
-    let content = fs::read(path).map_err(|error| Failure::io("read", &shown, &error))?;
-    let seen = workspace.reads().check(path, metadata, &content_hash(&content));
+    let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+    file.read_to_end(&mut content).map_err(|error| Failure::io("read", &shown, &error))?;
+    let seen = workspace.reads().check(path, &metadata, &content_hash(&content));
     seen.map_err(|unseen| unseen_failure(&shown, unseen))?;
     Ok(content)
 }

@@ -1,12 +1,11 @@
 //! Looking at a file before it is opened: what it is decides whether it is touched at all.
 
-use std::fs::{self, File, FileType, Metadata, OpenOptions};
+use std::fs::{File, FileType, Metadata};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
-
+use super::exact;
 use super::missing::missing_path;
 use crate::failure::Failure;
 use crate::workspace::Workspace;
@@ -15,13 +14,14 @@ use crate::workspace::Workspace;
 ///
 /// # Errors
 ///
-/// When it is a folder, a pipe, a device or a socket, or cannot be looked at.
+/// When it is a folder, a pipe, a device or a socket, or cannot be looked at; also when a symlink has taken
+/// a place on the way since the path was resolved.
 pub(super) fn regular_file(workspace: &Workspace, path: &Path) -> Result<Option<Metadata>, Failure> {
-    match fs::metadata(path) {
+    match exact::look(path).and_then(|found| found.metadata()) {
         Ok(found) if found.is_file() => Ok(Some(found)),
         Ok(found) => Err(not_regular(&workspace.display(path), found.file_type())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::io("look at", &workspace.display(path), &error)),
+        Err(error) => Err(exact::failure(workspace, "look at", path, &error)),
     }
 }
 
@@ -34,9 +34,8 @@ pub(super) fn open_regular(workspace: &Workspace, path: &Path) -> Result<(File, 
     if regular_file(workspace, path)?.is_none() {
         return Err(missing_path(workspace, path));
     }
-    let failed = |error| Failure::io("read", &workspace.display(path), &error);
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
+    let failed = |error| exact::failure(workspace, "read", path, &error);
+    let file = exact::open_file(path).map_err(failed)?;
     // Another thing may have taken its place since the look.
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {

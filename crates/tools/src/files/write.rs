@@ -1,6 +1,5 @@
 //! Write: creates a file or replaces it as a whole.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use serde_json::json;
 
 use super::atomic;
 use super::diff::unified;
+use super::exact;
 use super::read_state::content_hash;
 use super::seen::seen_content;
 use super::target::regular_file;
@@ -42,6 +42,10 @@ impl Tool for Write {
             "Creates a file, with its folders, or replaces one that was read before. To change part of a file use \
              Edit.",
         )
+        .with_spellings(&[
+            ("file_path", &["filePath", "path", "filename", "file"]),
+            ("content", &["contents", "text", "file_text"]),
+        ])
     }
 
     fn access(&self, input: &WriteInput) -> Vec<Access> {
@@ -64,12 +68,9 @@ impl Write {
         let reads = self.workspace.reads();
         let _alone = reads.exclusive();
         let old = self.known_content(path)?;
-        let failed = |error| Failure::io("write", &shown, &error);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(failed)?;
-        }
         let content = input.content.as_bytes();
-        let metadata = atomic::replace(path, content).map_err(failed)?;
+        let replaced = atomic::replace(path, content);
+        let metadata = replaced.map_err(|error| exact::failure(&self.workspace, "write", path, &error))?;
         reads.record(path, &metadata, Some(content_hash(content)));
 
         let (kind, done) = if old.is_some() { ("update", "replaced") } else { ("create", "created") };
@@ -87,6 +88,6 @@ impl Write {
         if metadata.len() == 0 {
             return Ok(Some(Vec::new()));
         }
-        seen_content(&self.workspace, path, &metadata).map(Some)
+        seen_content(&self.workspace, path).map(Some)
     }
 }

@@ -8,6 +8,9 @@ const SECRET_MARKS: [&str; 5] = ["SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "
 const SECRET_ENDS: [&str; 5] = ["_API_KEY", "_APIKEY", "_TOKEN", "_ACCESS_KEY", "_AUTH"];
 /// Beginnings of names that belong to the agent or steer git away from the workspace.
 const FOREIGN_STARTS: [&str; 5] = ["ANTHROPIC_", "OPENAI_", "GEMINI_", "ROBOTA_", "GIT_"];
+/// Beginnings of names that change what the words of a command mean which rules have judged: where `cd` goes,
+/// functions in the place of programs.
+const SHELL_STARTS: [&str; 2] = ["CDPATH", "BASH_FUNC_"];
 /// Set so that no program waits for a person or decorates its output.
 const FIXED: [(&str, &str); 6] = [
     ("PAGER", "cat"),
@@ -21,7 +24,7 @@ const FIXED: [(&str, &str); 6] = [
 /// The variables of `host` that a child may see.
 ///
 /// Left out are names that mark a credential (`*_API_KEY`, `*_TOKEN`, `*SECRET*`, `*PASSWORD*` and
-/// the like), the agent's own (`ANTHROPIC_*`, `OPENAI_*`, `ROBOTA_*`, …) and `GIT_*`. What a user
+/// the like), the agent's own (`ANTHROPIC_*`, `OPENAI_*`, `ROBOTA_*`, …), `GIT_*`, and `CDPATH` and functions that a shell exported. What a user
 /// wants to pass all the same is added to the result by the host.
 #[must_use]
 pub fn child_environment(host: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
@@ -40,7 +43,7 @@ fn is_withheld(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();
     SECRET_MARKS.iter().any(|mark| name.contains(mark))
         || SECRET_ENDS.iter().any(|end| name.ends_with(end))
-        || FOREIGN_STARTS.iter().any(|start| name.starts_with(start))
+        || FOREIGN_STARTS.iter().chain(&SHELL_STARTS).any(|start| name.starts_with(start))
 }
 
 #[cfg(test)]
@@ -59,6 +62,8 @@ mod tests {
             "GIT_DIR",
             "OPENAI_BASE_URL",
             "DB_PASSWORD",
+            "CDPATH",
+            "BASH_FUNC_ls%%",
             "TOKENIZERS_PARALLELISM",
             "CARGO_HOME",
         ];

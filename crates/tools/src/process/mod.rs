@@ -3,10 +3,12 @@
 //! A program gets a session and process group of its own, no standard input, and one pipe for
 //! standard output and standard error, so that their order is kept. It is ended as a group: TERM,
 //! two seconds of grace, KILL. That happens when its time is up, when the caller cancels, and when
-//! the caller drops the call.
+//! the caller drops the call. Hooks are told something on standard input, keep their outputs apart, and
+//! leave nothing of their group behind.
 
 mod capture;
 mod environment;
+mod exchange;
 mod group;
 mod shell;
 mod supervise;
@@ -20,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use environment::child_environment;
 pub(crate) use environment::without_interaction;
+pub(crate) use exchange::{Exchanged, KEPT, exchange};
 pub use shell::find_shell;
 
 /// A program to run.

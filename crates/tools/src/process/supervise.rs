@@ -14,13 +14,13 @@ use super::group::Group;
 use super::{CommandLine, Ending, Finished, RunError};
 
 /// Between TERM and KILL.
-const GRACE: Duration = Duration::from_secs(2);
+pub(super) const GRACE: Duration = Duration::from_secs(2);
 /// How long output is still taken after the program itself has ended.
-const DRAIN: Duration = Duration::from_millis(250);
+pub(super) const DRAIN: Duration = Duration::from_millis(250);
 /// How often an ending group is looked at.
-const LOOK: Duration = Duration::from_millis(20);
+pub(super) const LOOK: Duration = Duration::from_millis(20);
 /// How long the kernel gets to end a killed program.
-const REAP: Duration = Duration::from_secs(5);
+pub(super) const REAP: Duration = Duration::from_secs(5);
 
 pub(super) struct Supervisor<F> {
     child: Box<dyn ChildWrapper>,
@@ -97,7 +97,7 @@ impl<F: FnMut(&str)> Supervisor<F> {
     }
 }
 
-fn ending_of(status: ExitStatus) -> Ending {
+pub(super) fn ending_of(status: ExitStatus) -> Ending {
     match (status.code(), status.signal()) {
         (Some(code), _) => Ending::Exited(code),
         (None, Some(signal)) => Ending::Signalled(signal),

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -16,7 +17,7 @@ use super::newest::Newest;
 use super::walk::each_file;
 use crate::blocking;
 use crate::failure::Failure;
-use crate::files::missing_path;
+use crate::files::{exact, missing_path};
 use crate::input::{PathInput, WholeNumber};
 use crate::workspace::Workspace;
 
@@ -58,6 +59,10 @@ impl Tool for Glob {
             "Finds files by path pattern, newest first. Files ignored by git are left out.",
         )
         .read_only()
+        .with_spellings(&[
+            ("pattern", &["glob", "glob_pattern"]),
+            ("path", &["directory", "dir", "target_directory"]),
+        ])
     }
 
     fn access(&self, input: &GlobInput) -> Vec<Access> {
@@ -108,21 +113,21 @@ impl Glob {
         }
         let Place { requested, folder, rest } = self.place(input);
         let matcher = compile(rest)?;
-        if !folder.is_dir() {
-            if folder.exists() {
-                let message = format!("{} is not a folder", self.workspace.display(folder));
-                return Err(Failure::new("not_folder", message));
-            }
-            return Err(missing_path(&self.workspace, folder));
-        }
+        self.check_folder(folder)?;
         let limit = input.limit.map_or(DEFAULT_LIMIT, |limit| limit.count().clamp(1, MAX_LIMIT));
         let newest = Mutex::new(Newest::new(limit));
         let hidden = Arc::new(Hidden::new(&self.workspace, requested, folder));
+        let failed = AtomicUsize::new(0);
         let unreadable = each_file(folder, None, &hidden, stop, |entry| {
             if !matches(&matcher, folder, entry.path()) || hidden.hides(entry.path()) {
                 return;
             }
-            let modified = entry.metadata().map_or((0, 0), |found| (found.mtime(), found.mtime_nsec()));
+            // The walk goes by names: what it finds counts when it is where the names say.
+            let Ok(found) = exact::look(entry.path()).and_then(|found| found.metadata()) else {
+                failed.fetch_add(1, Ordering::Relaxed);
+                return;
+            };
+            let modified = (found.mtime(), found.mtime_nsec());
             newest.lock().unwrap_or_else(PoisonError::into_inner).show(modified, entry.into_path());
         });
         if stop.is_cancelled() {
@@ -131,7 +136,21 @@ impl Glob {
         let newest = newest.into_inner().unwrap_or_else(PoisonError::into_inner);
         let hint = hint(&self.workspace, &folder.join(rest), &input.pattern);
         let nothing = format!("no files match {}{hint}", input.pattern);
-        Ok(self.outcome(newest, unreadable, &hidden, &nothing))
+        Ok(self.outcome(newest, unreadable + failed.into_inner(), &hidden, &nothing))
+    }
+
+    fn check_folder(&self, folder: &Path) -> Result<(), Failure> {
+        match exact::look(folder).and_then(|found| found.metadata()) {
+            Ok(found) if found.is_dir() => Ok(()),
+            Ok(_) => {
+                let message = format!("{} is not a folder", self.workspace.display(folder));
+                Err(Failure::new("not_folder", message))
+            }
+            Err(error) if exact::is_link_error(&error) => {
+                Err(exact::failure(&self.workspace, "search", folder, &error))
+            }
+            Err(_) => Err(missing_path(&self.workspace, folder)),
+        }
     }
 
     fn outcome(&self, newest: Newest, unreadable: usize, hidden: &Hidden, nothing: &str) -> ToolOutcome {
@@ -164,7 +183,7 @@ impl Glob {
 
 /// How a pattern that matches nothing may have been meant.
 fn hint(workspace: &Workspace, place: &Path, pattern: &str) -> String {
-    if place.is_dir() && !workspace.is_left_out(place) {
+    if exact::is_folder(place) && !workspace.is_left_out(place) {
         format!("; it is a folder: use {}/**", pattern.trim_end_matches('/'))
     } else if !pattern.contains('/') {
         format!("; to look in subfolders use **/{pattern}")

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use grep_matcher::LineTerminator;
 use grep_regex::RegexMatcher;
@@ -23,7 +23,7 @@ use super::sink::{Collector, FileHits};
 use super::walk::each_file;
 use crate::blocking;
 use crate::failure::Failure;
-use crate::files::missing_path;
+use crate::files::{exact, missing_path};
 use crate::input::{PathInput, Switch, WholeNumber};
 use crate::workspace::Workspace;
 
@@ -70,6 +70,9 @@ pub(crate) struct GrepInput {
     /// Let matches span lines; `.` then matches line breaks.
     #[serde(default)]
     multiline: Switch,
+    /// Found once: what is checked is what is searched.
+    #[serde(skip)]
+    target: OnceLock<PathBuf>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -95,13 +98,22 @@ impl Tool for Grep {
              path. Files ignored by git and binary files are left out.",
         )
         .read_only()
+        .with_spellings(&[
+            ("pattern", &["query", "regex"]),
+            ("path", &["directory", "dir", "file_path"]),
+            ("glob", &["include", "include_pattern"]),
+            ("output_mode", &["outputMode"]),
+            ("-C", &["contextLines", "context_lines", "context"]),
+            ("head_limit", &["headLimit", "max_results", "limit"]),
+            ("-i", &["ignoreCase", "ignore_case", "case_insensitive"]),
+        ])
     }
 
     fn access(&self, input: &GrepInput) -> Vec<Access> {
         vec![Access::Path {
             kind: PathAccess::Search,
             requested: requested(input).to_owned(),
-            resolved: self.target(input),
+            resolved: self.target(input).to_owned(),
         }]
     }
 
@@ -128,24 +140,24 @@ fn requested(input: &GrepInput) -> &str {
 }
 
 impl Grep {
-    fn target(&self, input: &GrepInput) -> PathBuf {
-        match &input.path {
+    fn target<'a>(&self, input: &'a GrepInput) -> &'a Path {
+        input.target.get_or_init(|| match &input.path {
             Some(path) => path.resolve(&self.workspace).to_owned(),
             None => self.workspace.current_dir(),
-        }
+        })
     }
 
     fn grep(&self, input: &GrepInput, stop: &CancellationToken) -> Result<ToolOutcome, Failure> {
         let search = Search::new(input, stop)?;
         let target = self.target(input);
-        let is_folder = self.check_target(&target)?;
+        let is_folder = self.check_target(target)?;
         let only = if is_folder { input.glob.as_deref() } else { None };
-        let only = only.map(|glob| file_filter(&target, glob)).transpose()?;
+        let only = only.map(|glob| file_filter(target, glob)).transpose()?;
 
         let first = FirstHits::new(search.limit);
         let failed = AtomicUsize::new(0);
-        let hidden = Arc::new(Hidden::new(&self.workspace, requested(input), &target));
-        let unreadable = each_file(&target, only, &hidden, stop, |entry| {
+        let hidden = Arc::new(Hidden::new(&self.workspace, requested(input), target));
+        let unreadable = each_file(target, only, &hidden, stop, |entry| {
             let path = entry.into_path();
             if hidden.hides(&path) {
                 return;
@@ -170,14 +182,14 @@ impl Grep {
     /// Whether the target is a folder, else a regular file.
     fn check_target(&self, target: &Path) -> Result<bool, Failure> {
         let shown = self.workspace.display(target);
-        match target.metadata() {
+        match exact::look(target).and_then(|found| found.metadata()) {
             Ok(found) if found.is_dir() => Ok(true),
             Ok(found) if found.is_file() => Ok(false),
             Ok(_) => Err(Failure::new("not_regular", format!("{shown} is neither a file nor a folder"))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(missing_path(&self.workspace, target))
             }
-            Err(error) => Err(Failure::io("search", &shown, &error)),
+            Err(error) => Err(exact::failure(&self.workspace, "search", target, &error)),
         }
     }
 
@@ -253,7 +265,7 @@ impl Search {
                 || (presence && self.mode == OutputMode::Content),
             hits: FileHits::default(),
         };
-        let file = Stoppable { file: File::open(path)?, stop: &self.stop };
+        let file = Stoppable { file: exact::open_file(path)?, stop: &self.stop };
         let idle = self.idle().pop();
         let mut searcher = idle.unwrap_or_else(|| self.settings.build());
         let searched = searcher.search_reader(&self.matcher, file, &mut collector);

@@ -4,27 +4,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{self, HeaderMap};
 use reqwest::{Response, StatusCode, Url};
 use robota_core::{Access, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::address::AddressPolicy;
+use super::address::{AddressPolicy, Destination, Refused};
 use super::client;
+use super::names::NameService;
 use super::page;
+use super::request_headers::request_headers;
+use super::route::Steps;
 use crate::failure::Failure;
 
 /// Over the whole transfer, redirects included.
 const DEADLINE: Duration = Duration::from_secs(30);
-const MAX_REDIRECTS: usize = 5;
 /// Characters of an error page.
 const MAX_ERROR_CHARS: usize = 2_000;
-const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/json;q=0.9, text/*;q=0.8, */*;q=0.1";
 
 pub(crate) struct WebFetch {
     pub(crate) policy: AddressPolicy,
+    pub(crate) names: Arc<dyn NameService>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -47,6 +49,9 @@ impl Tool for WebFetch {
              another host is reported, not followed.",
         )
         .read_only()
+        .with_spellings(&[
+            ("url", &["uri"]),
+        ])
     }
 
     fn access(&self, input: &WebFetchInput) -> Vec<Access> {
@@ -69,66 +74,71 @@ impl Tool for WebFetch {
 
 impl WebFetch {
     async fn fetch(&self, input: &WebFetchInput) -> Result<ToolOutcome, Failure> {
-        let mut url = Url::parse(&input.url).map_err(|error| {
-            Failure::new("invalid_argument", format!("{} is not a web address: {error}", input.url))
-        })?;
-        let headers = headers(input)?;
-        for _ in 0..=MAX_REDIRECTS {
-            let response = self.get(&url, &headers).await?;
-            let Some(target) = redirect_target(&response, &url) else { return report(response, &url).await };
-            if target.host_str() != url.host_str() {
-                let status = response.status().as_u16();
-                let text =
-                    format!("{url} redirects ({status}) to another host: {target}\nFetch that to go on.");
-                let facts = json!({"url": url.as_str(), "status": status, "redirect": target.as_str()});
-                return Ok(ToolOutcome::success(text).with_structured(facts));
+        let headers = request_headers(input.headers.as_ref())?;
+        let names = &*self.names;
+        let mut hop = self.policy.judge(&input.url, names).await.map_err(|error| refusal(&error))?;
+        let mut steps = Steps::default();
+        loop {
+            let response = get(&hop, &headers).await?;
+            let (url, status) = (hop.parsed(), response.status().as_u16());
+            let location = response.headers().get(header::LOCATION).map(|value| value.as_bytes());
+            let location = location.map(String::from_utf8_lossy);
+            let stopped = |error| refusal(&error).after(&format!("{url} redirects ({status}): "));
+            let Some(next) = steps.next(url, status, location.as_deref()).map_err(stopped)? else {
+                return report(response, url).await;
+            };
+            self.policy.judge_form(&next).map_err(stopped)?;
+            if let Some(elsewhere) = elsewhere(url, &next) {
+                return Ok(told(url, status, elsewhere, &next));
             }
-            url = target;
+            hop = self.policy.destination(next, names).await.map_err(stopped)?;
         }
-        let message = format!("{} redirects more than {MAX_REDIRECTS} times", input.url);
-        Err(Failure::new("too_many_redirects", message))
-    }
-
-    /// One request, to an address that was checked.
-    async fn get(&self, url: &Url, headers: &HeaderMap) -> Result<Response, Failure> {
-        let addresses = self.policy.resolve(url).await;
-        let addresses = addresses.map_err(|refused| Failure::new("address_refused", refused.to_string()))?;
-        let host = url.host_str().unwrap_or_default();
-        // A proxy would resolve the name again and reach what was not checked.
-        let client = client::builder().no_proxy().resolve_to_addrs(host, &addresses).build();
-        let failed = |error| Failure::new("network", format!("cannot fetch {url}: {}", with_causes(&error)));
-        let request = client.map_err(failed)?.get(url.clone()).headers(headers.clone());
-        request.send().await.map_err(|error| failed(error.without_url()))
     }
 }
 
-fn headers(input: &WebFetchInput) -> Result<HeaderMap, Failure> {
-    let mut headers = HeaderMap::new();
-    headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
-    for (name, value) in input.headers.iter().flatten() {
-        let name = name.parse::<HeaderName>().map_err(|_| invalid_header(name))?;
-        let value = value.parse::<HeaderValue>().map_err(|_| invalid_header(name.as_str()))?;
-        headers.insert(name, value);
+/// One request, to the addresses that were judged.
+async fn get(hop: &Destination, headers: &HeaderMap) -> Result<Response, Failure> {
+    let failed =
+        |error| Failure::new("network", format!("cannot fetch {}: {}", hop.url(), with_causes(&error)));
+    let request = client::bound_to(hop).build().map_err(failed)?.get(hop.parsed().clone());
+    request.headers(headers.clone()).send().await.map_err(|error| failed(error.without_url()))
+}
+
+fn refusal(refused: &Refused) -> Failure {
+    let code = match refused {
+        Refused::NotAnAddress { .. } | Refused::Spelling { .. } | Refused::TooLong { .. } => {
+            "invalid_argument"
+        }
+        Refused::TooManyRedirects { .. } => "too_many_redirects",
+        _ => "address_refused",
+    };
+    Failure::new(code, refused.to_string())
+}
+
+/// What a redirect leads to when that is not for this call to fetch: consent was given for one host, and headers
+/// that hold secrets were meant for one server and perhaps for an encrypted connection.
+fn elsewhere(from: &Url, to: &Url) -> Option<&'static str> {
+    let ports = (from.port_or_known_default(), to.port_or_known_default());
+    match (from.scheme(), to.scheme()) {
+        _ if from.host_str() != to.host_str() => Some("another host"),
+        ("https", "http") => Some("an address without encryption"),
+        ("http", "https") if ports == (Some(80), Some(443)) => None,
+        _ if ports.0 != ports.1 => Some("another port"),
+        _ => None,
     }
-    Ok(headers)
 }
 
-fn invalid_header(name: &str) -> Failure {
-    Failure::new("invalid_argument", format!("the header {name:?} is not valid in HTTP"))
-}
-
-/// Where a response sends the client on.
-fn redirect_target(response: &Response, url: &Url) -> Option<Url> {
-    let redirects = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
-    let location = response.headers().get(header::LOCATION).filter(|_| redirects)?;
-    url.join(location.to_str().ok()?).ok()
+fn told(url: &Url, status: u16, elsewhere: &str, target: &Url) -> ToolOutcome {
+    let text = format!("{url} redirects ({status}) to {elsewhere}: {target}\nFetch that to go on.");
+    let facts = json!({"url": url.as_str(), "status": status, "redirect": target.as_str()});
+    ToolOutcome::success(text).with_structured(facts)
 }
 
 async fn report(response: Response, url: &Url) -> Result<ToolOutcome, Failure> {
     let status = response.status();
     let read = page::read(response).await;
     if !status.is_success() {
-        return Ok(refused(status, url, read.map(|page| page.text).unwrap_or_default()));
+        return Ok(failed_page(status, url, read.map(|page| page.text).unwrap_or_default()));
     }
     let page = read.map_err(|error| Failure::new("no_text", format!("{url} ({status}): {error}")))?;
     let media_type = if page.media_type.is_empty() { "unknown type" } else { &page.media_type };
@@ -139,7 +149,7 @@ async fn report(response: Response, url: &Url) -> Result<ToolOutcome, Failure> {
     Ok(ToolOutcome::success(text).with_structured(facts))
 }
 
-fn refused(status: StatusCode, url: &Url, mut text: String) -> ToolOutcome {
+fn failed_page(status: StatusCode, url: &Url, mut text: String) -> ToolOutcome {
     if let Some((end, _)) = text.char_indices().nth(MAX_ERROR_CHARS) {
         text.truncate(end);
     }

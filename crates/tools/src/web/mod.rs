@@ -1,19 +1,35 @@
 //! The tools that reach the web.
+//!
+//! Every address that a model chooses, and every redirect from there, is judged by the one [`AddressPolicy`].
 
 mod address;
+mod allowed;
 mod brave;
 mod client;
 mod fetch;
+mod form;
 mod html;
 mod media;
+mod names;
 mod page;
+mod request_headers;
+mod route;
 mod search;
+mod special;
 mod tag;
 mod tidy;
+mod url_row;
 
+pub use address::{AddressPolicy, Destination, Refused};
+pub use allowed::NotAHost;
 pub use brave::BraveSearch;
+pub use names::{NameService, SystemNames, TableNames};
+pub use route::{Redirect, RouteVerdict, check_route};
 pub use search::{SearchBackend, SearchError, SearchHit};
+pub use special::SpecialRange;
+pub use url_row::{UrlRowError, UrlRowVerdict, UrlVerdict, check_url_row};
 
-pub(crate) use address::AddressPolicy;
 pub(crate) use fetch::WebFetch;
 pub(crate) use search::WebSearch;
+
+pub(crate) use client::builder as client_builder;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::CommandPart;
 
 #[test]
 fn an_allow_rule_covers_the_command_it_names() {
@@ -66,38 +67,17 @@ fn an_allow_rule_covers_nothing_else() {
 }
 
 #[test]
-fn what_the_shell_would_make_more_of_is_not_covered() {
+fn what_a_rule_cannot_cover_needs_the_whole_tool() {
     for text in [
         "git status\nrm -rf y",
-        "\ngit status\n\nrm y",
-        "git status; rm -rf y",
-        "git status;",
         "git status && x",
-        "git status & x",
-        "git status &",
-        "git status | sh",
         "git status > f",
-        "git status 2>&1",
-        "git status < f",
-        "git <(x)",
         "git $(rm x)",
-        "git \"$(rm x)\"",
-        "git `rm x`",
         "git \"`rm x`\"",
-        "git $HOME",
-        "git ${x}",
-        "git $'\\n'",
-        "git {a,b}",
-        "git x # y",
-        "(git status)",
-        "{ git status; }",
-        "! git status",
+        "git $'\\x41'",
         "FOO=1 git status",
         "FOO+=1 git status",
-        "GIT_PAGER='rm x' git log",
         "g*t status",
-        "g?t status",
-        "g[i]t status",
         "~/git status",
         "{git,status}",
         "$git status",
@@ -106,9 +86,9 @@ fn what_the_shell_would_make_more_of_is_not_covered() {
         "git status \\",
         "git \0 x",
         "git \u{FDD0}",
+        "git status)",
     ] {
         assert!(!allows("Bash(git *)", text), "{text:?}");
-        assert!(!allows("Bash(* *)", text), "{text:?}");
         assert!(allows("Bash", text), "{text:?}");
     }
 }
@@ -158,7 +138,11 @@ fn an_allow_rule_is_about_the_working_directory_only() {
     for folder in ["/work/app/src", "/work/lib", "/work", "/tmp/x"] {
         for rule in ["Bash(make test)", "Bash(make *)", "Bash(* test)"] {
             let verdict = decide(PermissionMode::AcceptEdits, rule, folder);
-            assert_eq!((verdict.decision, verdict.allow_rule), (Decision::Ask, None), "{rule} {folder}");
+            assert_eq!(
+                (verdict.decision, verdict.allow_rules),
+                (Decision::Ask, Vec::new()),
+                "{rule} {folder}"
+            );
             let reason = format!(
                 "In acceptEdits mode Bash needs consent, and it would run in `{folder}`, and rules cover commands \
                  only in `/work/app`."
@@ -227,4 +211,40 @@ fn huge_commands_are_judged_in_linear_time() {
     }
     let long = format!("echo {}", "x ".repeat(500_000));
     assert_eq!(policy.bash(&long).decision, Decision::Allow);
+}
+
+#[test]
+fn an_explanation_shows_every_part() {
+    let allow = ["Bash(git *)", "Bash(f *)"];
+    let policy = policy(PermissionMode::Default, &["Bash(rm *)"], &["Bash(git push *)"], &allow);
+    let report = policy.explain_command(
+        &tool("Bash"),
+        "git log | (id; rm x) && git push > out; for x in a; do git add \"$(A=1 git diff)\"; done",
+        std::path::Path::new("/work/app"),
+    );
+    let shown = |part: &CommandPart| format!("{} {:?} {:?}", part.text, part.within, part.state);
+    let parts: Vec<_> = report.parts.iter().map(shown).collect();
+    let expected = [
+        r#"git log ["pipeline"] Covered { rule: "Bash(git *)" }"#,
+        r#"id ["pipeline", "subshell"] Uncovered { why: "no allow rule covers `id`" }"#,
+        r#"rm x ["pipeline", "subshell"] Denied { rule: "Bash(rm *)" }"#,
+        r#"git push > out [] Asked { rule: "Bash(git push *)" }"#,
+        r#"> out [] Uncovered { why: "no allow rule with a pattern covers `> out`: it writes a file" }"#,
+        r#"git add "$(A=1 git diff)" ["loop"] Covered { rule: "Bash(git *)" }"#,
+        r#"A=1 ["loop", "substitution"] Uncovered { why: "no allow rule with a pattern covers `A=1`: it sets a variable" }"#,
+        r#"git diff ["loop", "substitution"] Covered { rule: "Bash(git *)" }"#,
+    ];
+    assert_eq!(parts, expected);
+    assert_eq!(report.verdict.decision, Decision::Deny);
+}
+
+#[test]
+fn the_rules_that_are_missing_are_all_offered() {
+    let missing =
+        |text: &str| policy(PermissionMode::Default, &[], &[], &["Bash(git *)"]).bash(text).allow_rules;
+    assert_eq!(missing("git log | head -3; ls && head -3"), ["Bash(head -3)", "Bash(ls)"]);
+    for text in ["ls > f", "A=1 ls", "ls $x", "ls; id 'a\nb'", "$x", "git log > f", "sudo ls; ls $x", "ls |"]
+    {
+        assert_eq!(missing(text), Vec::<String>::new(), "{text}");
+    }
 }

@@ -1,9 +1,12 @@
 //! The engine as its callers see it: rules and a call in, a verdict out.
 
+mod command_properties;
 mod commands;
+mod corpus_commands;
 mod modes;
 mod paths;
 mod properties;
+mod protected;
 mod reading;
 mod reasons;
 
@@ -22,6 +25,7 @@ fn policy(mode: PermissionMode, deny: &[&str], ask: &[&str], allow: &[&str]) -> 
         roots: vec![PathBuf::from("/work/app"), PathBuf::from("/work/lib")],
         cwd: PathBuf::from("/work/app"),
         home: Some(PathBuf::from("/home/ada")),
+        protected_dirs: vec![PathBuf::from("/srv/robota")],
     }
 }
 
@@ -56,6 +60,10 @@ fn linked_path(name: &str, requested: &str, resolved: &str) -> Access {
 
 fn host(host: &str) -> Access {
     Access::Url { url: format!("https://{host}/"), host: host.to_owned() }
+}
+
+fn name(name: &str) -> Access {
+    Access::Name { name: name.to_owned() }
 }
 
 impl PermissionPolicy {

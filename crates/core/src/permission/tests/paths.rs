@@ -79,7 +79,7 @@ fn a_path_that_is_not_settled_is_not_covered() {
         assert!(!covers("Read(/src/**)", "Read", resolved), "{resolved}");
         let policy = policy(PermissionMode::Default, &[], &[], &[]);
         assert_eq!(policy.on_path("Read", resolved).decision, Decision::Ask, "{resolved}");
-        assert_eq!(policy.on_path("Read", resolved).allow_rule, None);
+        assert_eq!(policy.on_path("Read", resolved).allow_rules, Vec::<String>::new());
     }
     assert!(blocks("Read(//etc/**)", "Read", "/work/app/../../etc/passwd"));
 }
@@ -174,10 +174,10 @@ fn protected_files_are_asked_for_whatever_is_allowed() {
             "/work/lib/.envrc",
         ] {
             let verdict = policy.on_path("Edit", path);
-            assert_eq!((verdict.decision, verdict.allow_rule), (Decision::Ask, None), "{mode} {path}");
+            assert_eq!((verdict.decision, verdict.allow_rules), (Decision::Ask, Vec::new()), "{mode} {path}");
             assert_eq!(policy.on_path("Read", path).decision, Decision::Allow, "{mode} {path}");
         }
     }
     let plan = policy(PermissionMode::Plan, &[], &[], &[]).on_path("Edit", "/work/app/.git/config");
-    assert_eq!((plan.decision, plan.allow_rule), (Decision::Deny, None));
+    assert_eq!((plan.decision, plan.allow_rules), (Decision::Deny, Vec::new()));
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Basis;
 
 fn default_mode(deny: &[&str], ask: &[&str], allow: &[&str]) -> PermissionPolicy {
     policy(PermissionMode::Default, deny, ask, allow)
@@ -14,7 +15,8 @@ fn verdicts_name_the_rule_its_origin_and_the_part_it_matched() {
             reason: "The deny rule `Bash(rm *)` (user settings) matches `sudo rm -rf y` in the command."
                 .into(),
             rule: Some("Bash(rm *)".into()),
-            allow_rule: None,
+            basis: Basis::Rule,
+            allow_rules: Vec::new(),
         }
     );
     assert_eq!(
@@ -27,7 +29,8 @@ fn verdicts_name_the_rule_its_origin_and_the_part_it_matched() {
             decision: Decision::Allow,
             reason: "The allow rule `Bash(git *)` (user settings) covers `git  status`.".into(),
             rule: Some("Bash(git *)".into()),
-            allow_rule: None,
+            basis: Basis::Rule,
+            allow_rules: Vec::new(),
         }
     );
 }
@@ -35,7 +38,7 @@ fn verdicts_name_the_rule_its_origin_and_the_part_it_matched() {
 #[test]
 fn what_is_not_covered_is_said_with_the_rule_that_would_cover_it() {
     let policy = default_mode(&[], &[], &["Bash(git *)", "Bash(env *)"]);
-    for (text, reason, allow_rule) in [
+    for (text, reason, allow_rules) in [
         (
             "cargo  test",
             "In default mode Bash needs consent, and no allow rule covers `cargo  test`.",
@@ -43,33 +46,26 @@ fn what_is_not_covered_is_said_with_the_rule_that_would_cover_it() {
         ),
         (
             "git status; rm y",
-            "In default mode Bash needs consent, and allow rules cover simple commands only, but `;` at character 11 \
-             joins commands: run its parts as separate calls.",
-            None,
+            "In default mode Bash needs consent, and no allow rule covers `rm y`.",
+            Some("Bash(rm y)"),
         ),
         (
             "git status\nrm y",
-            "In default mode Bash needs consent, and allow rules cover simple commands only, but the line break at \
-             character 11 separates commands: run its parts as separate calls.",
-            None,
+            "In default mode Bash needs consent, and no allow rule covers `rm y`.",
+            Some("Bash(rm y)"),
         ),
         (
             "env ls",
-            "In default mode Bash needs consent, and `Bash(env *)` (user settings) does not cover it: `env` runs the \
-             command in its arguments, so only a rule without `*` does.",
+            "In default mode Bash needs consent, and `Bash(env *)` (user settings) does not cover `env ls`: `env` runs \
+             the command in its arguments, so only a narrower rule does.",
             Some("Bash(env ls)"),
         ),
-        (
-            "",
-            "In default mode Bash needs consent, and allow rules cover simple commands only, but the command is empty: \
-             name a program.",
-            None,
-        ),
+        ("", "In default mode Bash needs consent, and the command is empty.", None),
     ] {
         let verdict = policy.bash(text);
         assert_eq!(
-            (verdict.reason.as_str(), verdict.allow_rule.as_deref()),
-            (reason, allow_rule),
+            (verdict.reason.as_str(), verdict.allow_rules.first().map(String::as_str)),
+            (reason, allow_rules),
             "{text:?}"
         );
     }
@@ -84,14 +80,59 @@ fn suggestions_are_as_narrow_as_the_call() {
         ("Glob", path("Glob", "/work/application"), "Glob(//work/application)"),
         ("Write", path("Write", "/work/app/src/a b (1).rs"), "Edit(/src/a b \\(1\\).rs)"),
         ("Edit", path("Edit", "/work/lib/x{y}*"), "Edit(//work/lib/x\\{y\\}\\*)"),
+        ("Read", linked_path("Read", "link/x", "/etc/x"), "Read(//etc/x)"),
         ("WebFetch", host("docs.rs"), "WebFetch(domain:docs.rs)"),
+        ("WebFetch", host("[::1]"), "WebFetch(domain:[::1])"),
+        ("Agent", name("explore"), "Agent(explore)"),
+        ("Skill", name("a*b (x)"), "Skill(a\\*b \\(x\\))"),
         ("Bash", command("git commit -m \"it's (a) *\""), "Bash(git commit -m 'it'\\''s (a) *')"),
         ("Bash", command("ls *.rs a=b"), "Bash(ls \\*.rs a=b)"),
         ("mcp__a__b", path("Write", "/etc/x"), "mcp__a__b"),
     ] {
         let verdict = policy.evaluate(&tool(name), &[access]);
-        assert_eq!(verdict.allow_rule.as_deref(), Some(expected), "{}", verdict.reason);
+        assert_eq!(verdict.allow_rules, [expected], "{}", verdict.reason);
     }
+}
+
+#[test]
+fn each_open_target_gets_a_rule_of_its_own() {
+    let access = |paths: &[&str]| paths.iter().map(|text| path("Edit", text)).collect::<Vec<_>>();
+    let policy = default_mode(&[], &[], &["Edit(/known)"]);
+    let rules = |paths: &[&str]| policy.evaluate(&tool("Edit"), &access(paths)).allow_rules;
+    let many = ["/work/app/a", "/work/app/known", "/etc/b", "/work/app/a"];
+    assert_eq!(rules(&many), ["Edit(/a)", "Edit(//etc/b)"]);
+    let granted = PermissionPolicy {
+        rules: RuleSet {
+            allow: rules(&many).iter().map(|rule| rule.parse().unwrap()).collect(),
+            ..RuleSet::default()
+        },
+        ..default_mode(&[], &[], &[])
+    };
+    assert_eq!(
+        granted.evaluate(&tool("Edit"), &access(&["/etc/b", "/work/app/a"])).decision,
+        Decision::Allow
+    );
+    // One target that no rule can be shown for, and none is: together they would not do.
+    assert_eq!(rules(&["/work/app/a", "/etc/a\nb"]), Vec::<String>::new());
+}
+
+#[test]
+fn reasons_tell_where_a_link_leads() {
+    let access = [linked_path("Read", "link/x", "/etc/x")];
+    let reason = |policy: PermissionPolicy| policy.evaluate(&tool("Read"), &access).reason;
+    assert_eq!(
+        reason(default_mode(&["Read(/link)"], &[], &[])),
+        "The deny rule `Read(/link)` (user settings) matches `link/x` → `/etc/x`."
+    );
+    assert_eq!(
+        reason(default_mode(&[], &[], &["Read(//etc/x)"])),
+        "The allow rule `Read(//etc/x)` (user settings) covers `link/x` → `/etc/x`."
+    );
+    assert_eq!(
+        reason(default_mode(&[], &[], &[])),
+        "`link/x` → `/etc/x` lies outside the workspace, so in default mode Read needs consent, and no allow rule \
+         covers `link/x` → `/etc/x`."
+    );
 }
 
 #[test]
@@ -104,11 +145,11 @@ fn what_a_person_could_misread_is_escaped_and_not_suggested() {
         ("ls 'a\u{1b}[2J'", "`ls 'a\\u{1b}[2J'`"),
     ] {
         let verdict = policy.bash(text);
-        assert_eq!(verdict.allow_rule, None, "{text:?}");
+        assert_eq!(verdict.allow_rules, Vec::<String>::new(), "{text:?}");
         assert!(verdict.reason.contains(shown), "{}", verdict.reason);
     }
     let verdict = policy.on_path("Read", "/etc/a\n\u{202E}b");
-    assert_eq!(verdict.allow_rule, None);
+    assert_eq!(verdict.allow_rules, Vec::<String>::new());
     assert!(verdict.reason.contains("`/etc/a\\n\\u{202e}b`"), "{}", verdict.reason);
 }
 

@@ -152,7 +152,7 @@ async fn what_cannot_be_written_leaves_nothing_behind() {
     let session_id = id("session_1747_abc");
     import_from(&scene.store, &*artifact, &options()).await.unwrap();
     scene.store.delete(&session_id).await.unwrap();
-    let filter: LineFilter = Arc::new({
+    let filter = LineFilter::new({
         let record = scene.store.record_path(&session_id);
         move |_: &mut Vec<u8>| {
             let _ = fs::create_dir(&record);
@@ -169,7 +169,7 @@ async fn what_cannot_be_written_leaves_nothing_behind() {
 async fn secrets_are_taken_out_on_the_way_in_and_lines_say_so() {
     let scene = two_turns().await;
     let (artifact, _) = exported(&scene.store, ExportOptions::default()).await;
-    let filter: LineFilter = Arc::new(|line: &mut Vec<u8>| {
+    let filter = LineFilter::new(|line: &mut Vec<u8>| {
         let before = std::mem::take(line);
         *line = String::from_utf8_lossy(&before).replace("Where is it?", "[REDACTED]").into_bytes();
         *line != before

@@ -1,17 +1,38 @@
-//! The words of one simple shell command, read with shell quoting and nothing else.
-//!
-//! An allow rule may only cover a command whose effect can be told from its words. Everything that
-//! would make the shell do more than start one program with these words is an [`Obstacle`].
-
-use std::fmt;
+//! Words as texts: how patterns are read, and which characters stand for what the shell expands.
 
 /// Stands between the words of a command in the texts that patterns are matched against.
-pub(super) const WORD_GAP: char = '\0';
+pub(in crate::permission) const WORD_GAP: char = '\0';
 
 /// Characters that stand for `*`, `?`, `[` and `~` where they are unquoted and the shell expands
 /// them, so that a rule written for the quoted character does not cover the unquoted one.
 const EXPANDED: [(char, char); 4] =
     [('*', '\u{FDD0}'), ('?', '\u{FDD1}'), ('[', '\u{FDD2}'), ('~', '\u{FDD3}')];
+
+/// Stands for what the shell puts in the place of an expansion within one word.
+pub(super) const ONE: char = '\u{FDD4}';
+
+/// Stands for an expansion that may become any number of words.
+pub(super) const MANY: char = '\u{FDD5}';
+
+/// Whether the shell may put other text in the place of some of `word`.
+pub(super) fn has_marks(word: &str) -> bool {
+    word.contains(is_mark)
+}
+
+/// Whether `c` stands for something that the shell expands.
+pub(super) fn is_mark(c: char) -> bool {
+    matches!(c, '\u{FDD0}'..='\u{FDEF}')
+}
+
+/// Whether `word` is the command `[`, which nothing expands.
+pub(super) fn is_bracket(word: &str) -> bool {
+    word.chars().eq([unquoted('[')])
+}
+
+/// `words` as they are written, without marks for what expands.
+pub(super) fn unmarked(words: &str) -> String {
+    words.chars().map(|c| if c == ONE || c == MANY { '$' } else { original(c).0 }).collect()
+}
 
 /// The character that stands for an unquoted `c`.
 pub(super) fn unquoted(c: char) -> char {
@@ -44,68 +65,26 @@ pub(super) enum Item {
 /// What is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// A command line.
-    Command,
     /// The pattern of an allow rule: `*` is a wildcard.
     Pattern,
     /// The pattern of a deny or ask rule: only quotes and blanks have a meaning.
     Lenient,
 }
 
-/// What keeps a command line from being one simple command.
+/// The pattern of an allow rule is more than the words of one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Obstacle {
-    found: Option<char>,
-    /// In characters, from 1.
-    position: usize,
-    effect: &'static str,
-    pub(super) advice: &'static str,
-}
+pub(super) struct NotSimple;
 
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.found {
-            Some('\n') => write!(f, "the line break at character {}", self.position)?,
-            Some(c) if c.is_control() => write!(f, "the control character at {}", self.position)?,
-            Some(c) => write!(f, "`{c}` at character {}", self.position)?,
-            None => f.write_str("the command")?,
+/// The pattern that matches exactly the command with these words.
+pub(super) fn to_pattern(words: &str) -> String {
+    let mut text = String::with_capacity(words.len() + 8);
+    for (index, word) in words.split(WORD_GAP).enumerate() {
+        if index > 0 {
+            text.push(' ');
         }
-        write!(f, " {}", self.effect)
+        push_quoted(&mut text, word, index == 0);
     }
-}
-
-const SPLIT: &str = "run its parts as separate calls";
-const WRITE_OUT: &str = "write the command without it";
-
-/// One simple command, its quotes undone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SimpleCommand {
-    /// The words, with [`WORD_GAP`] between them and unquoted characters that expand marked.
-    pub(super) words: String,
-}
-
-impl SimpleCommand {
-    pub(super) fn parse(command: &str) -> Result<Self, Obstacle> {
-        let mut words = String::with_capacity(command.len());
-        lex(command, Dialect::Command, &mut |item| match item {
-            Item::Char(c, Quoting::Bare) => words.push(unquoted(c)),
-            Item::Char(c, _) => words.push(c),
-            Item::Gap => words.push(WORD_GAP),
-        })?;
-        Ok(Self { words })
-    }
-
-    /// The pattern that matches exactly this command.
-    pub(super) fn to_pattern(&self) -> String {
-        let mut text = String::with_capacity(self.words.len() + 8);
-        for (index, word) in self.words.split(WORD_GAP).enumerate() {
-            if index > 0 {
-                text.push(' ');
-            }
-            push_quoted(&mut text, word, index == 0);
-        }
-        text
-    }
+    text
 }
 
 /// Appends `word` in the form in which a pattern reads it back.
@@ -136,20 +115,19 @@ fn push_quoted(text: &mut String, word: &str, is_name: bool) {
 }
 
 /// Reads `text`, handing every character of every word to `emit`.
-pub(super) fn lex(text: &str, dialect: Dialect, emit: &mut dyn FnMut(Item)) -> Result<(), Obstacle> {
-    let mut lexer = Lexer { rest: text, position: 0, dialect, emit, words: 0, in_word: false };
+pub(super) fn lex(text: &str, dialect: Dialect, emit: &mut dyn FnMut(Item)) -> Result<(), NotSimple> {
+    let mut lexer = Lexer { rest: text, dialect, emit, words: 0, in_word: false };
     while let Some(c) = lexer.next() {
         lexer.bare(c)?;
     }
     if lexer.words == 0 && dialect != Dialect::Lenient {
-        return Err(Obstacle { found: None, position: 0, effect: "is empty", advice: "name a program" });
+        return Err(NotSimple);
     }
     Ok(())
 }
 
 struct Lexer<'a> {
     rest: &'a str,
-    position: usize,
     dialect: Dialect,
     emit: &'a mut dyn FnMut(Item),
     words: usize,
@@ -160,7 +138,6 @@ impl Lexer<'_> {
     fn next(&mut self) -> Option<char> {
         let c = self.rest.chars().next()?;
         self.rest = self.rest.get(c.len_utf8()..).unwrap_or_default();
-        self.position += 1;
         Some(c)
     }
 
@@ -168,12 +145,9 @@ impl Lexer<'_> {
         self.rest.starts_with(c)
     }
 
-    /// Notes an obstacle; a lenient reading goes on with the character as it is.
-    fn obstacle(&self, c: char, effect: &'static str, advice: &'static str) -> Result<(), Obstacle> {
-        if self.dialect == Dialect::Lenient {
-            return Ok(());
-        }
-        Err(Obstacle { found: Some(c), position: self.position, effect, advice })
+    /// What a lenient reading takes as it is.
+    fn obstacle(&self) -> Result<(), NotSimple> {
+        if self.dialect == Dialect::Lenient { Ok(()) } else { Err(NotSimple) }
     }
 
     fn begin_word(&mut self) {
@@ -186,16 +160,16 @@ impl Lexer<'_> {
         }
     }
 
-    fn push(&mut self, c: char, quoting: Quoting) -> Result<(), Obstacle> {
+    fn push(&mut self, c: char, quoting: Quoting) -> Result<(), NotSimple> {
         if c == WORD_GAP || matches!(c, '\u{FDD0}'..='\u{FDEF}') {
-            self.obstacle(c, "is not a character of a command", WRITE_OUT)?;
+            self.obstacle()?;
         }
         self.begin_word();
         (self.emit)(Item::Char(c, quoting));
         Ok(())
     }
 
-    fn bare(&mut self, c: char) -> Result<(), Obstacle> {
+    fn bare(&mut self, c: char) -> Result<(), NotSimple> {
         match c {
             ' ' | '\t' => self.in_word = false,
             '\n' => self.line_break()?,
@@ -204,7 +178,7 @@ impl Lexer<'_> {
             '\\' => match self.next() {
                 Some('\n') => {}
                 Some(escaped) => self.push(escaped, Quoting::Backslash)?,
-                None => self.obstacle(c, "escapes nothing", WRITE_OUT)?,
+                None => self.obstacle()?,
             },
             _ => {
                 self.check_bare(c)?;
@@ -215,60 +189,53 @@ impl Lexer<'_> {
     }
 
     /// A line break ends a command; around the only one it means nothing.
-    fn line_break(&mut self) -> Result<(), Obstacle> {
+    fn line_break(&mut self) -> Result<(), NotSimple> {
         self.in_word = false;
         if self.words > 0 {
             self.rest = self.rest.trim_start_matches([' ', '\t', '\n']);
             if !self.rest.is_empty() {
-                return self.obstacle('\n', "separates commands", SPLIT);
+                return self.obstacle();
             }
         }
         Ok(())
     }
 
-    fn check_bare(&self, c: char) -> Result<(), Obstacle> {
+    fn check_bare(&self, c: char) -> Result<(), NotSimple> {
         let in_name = self.words == 0 || (self.words == 1 && self.in_word);
         match c {
-            ';' | '&' | '|' => self.obstacle(c, "joins commands", SPLIT),
-            '<' | '>' => self.obstacle(c, "redirects input or output", WRITE_OUT),
-            '(' | ')' => self.obstacle(c, "belongs to a subshell or a function", SPLIT),
-            '{' | '}' => self.obstacle(c, "belongs to a group or an expansion", WRITE_OUT),
-            '$' | '`' => {
-                self.obstacle(c, "is replaced by the shell", "write the value out, or single-quote it")
-            }
-            '#' if !self.in_word => self.obstacle(c, "begins a comment", WRITE_OUT),
-            '=' if in_name => self.obstacle(c, "sets a variable for the command", WRITE_OUT),
-            '!' if self.words == 0 => self.obstacle(c, "negates or recalls a command", WRITE_OUT),
+            ';' | '&' | '|' => self.obstacle(),
+            '<' | '>' => self.obstacle(),
+            '(' | ')' => self.obstacle(),
+            '{' | '}' => self.obstacle(),
+            '$' | '`' => self.obstacle(),
+            '#' if !self.in_word => self.obstacle(),
+            '=' if in_name => self.obstacle(),
+            '!' if self.words == 0 => self.obstacle(),
             '*' if in_name && self.dialect == Dialect::Pattern => Ok(()),
             '[' if self.words == 0 && (self.rest.is_empty() || self.rest.starts_with([' ', '\t'])) => Ok(()),
-            '*' | '?' | '[' | '~' if in_name => {
-                self.obstacle(c, "leaves it to the shell which program runs", "name the program")
-            }
+            '*' | '?' | '[' | '~' if in_name => self.obstacle(),
             _ => Ok(()),
         }
     }
 
-    fn single_quoted(&mut self) -> Result<(), Obstacle> {
+    fn single_quoted(&mut self) -> Result<(), NotSimple> {
         self.begin_word();
-        let opened = self.position;
         while let Some(c) = self.next() {
             if c == '\'' {
                 return Ok(());
             }
             self.push(c, Quoting::Single)?;
         }
-        self.position = opened;
-        self.obstacle('\'', "opens a quotation that is not closed", "close it")
+        self.obstacle()
     }
 
-    fn double_quoted(&mut self) -> Result<(), Obstacle> {
+    fn double_quoted(&mut self) -> Result<(), NotSimple> {
         self.begin_word();
-        let opened = self.position;
         while let Some(c) = self.next() {
             match c {
                 '"' => return Ok(()),
                 '$' | '`' => {
-                    self.obstacle(c, "is replaced by the shell", "write the value out, or single-quote it")?;
+                    self.obstacle()?;
                     self.push(c, Quoting::Double)?;
                 }
                 '\\' if self.starts_with('\n') => {
@@ -281,7 +248,6 @@ impl Lexer<'_> {
                 _ => self.push(c, Quoting::Double)?,
             }
         }
-        self.position = opened;
-        self.obstacle('"', "opens a quotation that is not closed", "close it")
+        self.obstacle()
     }
 }

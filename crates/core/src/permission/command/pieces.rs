@@ -5,7 +5,9 @@
 //! argument of `sh -c` is seen too. Assignments and programs that run other programs are skipped.
 //! This is a net and not a wall: a command can still be assembled from variables.
 
-use super::command::WORD_GAP;
+use super::script::{Script, program};
+use super::starts::find_starts;
+use super::words::{WORD_GAP, unmarked};
 use super::wrapper;
 
 /// The most characters that `${IFS…}` may hold behind the name.
@@ -13,7 +15,7 @@ const LONGEST_MODIFIER: usize = 16;
 
 /// The pieces of one command line.
 #[derive(Clone, Debug)]
-pub(super) struct Pieces {
+pub(in crate::permission) struct Pieces {
     words: String,
     /// The ranges of the pieces in `words`, and of their starts in `starts`.
     ranges: Vec<(std::ops::Range<usize>, std::ops::Range<usize>)>,
@@ -21,11 +23,22 @@ pub(super) struct Pieces {
     starts: Vec<usize>,
     /// The bytes that commands begin with, one bit each.
     first_bytes: [u64; 4],
+    redirected: Vec<Redirected>,
 }
+
+/// A file that a redirection names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Redirected {
+    pub(super) writes: bool,
+    pub(super) name: String,
+}
+
+/// The most files of redirections that are noted.
+const MOST_REDIRECTED: usize = 1000;
 
 /// Something that may be a command, perhaps behind others that run it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece<'a> {
+pub(in crate::permission) struct Piece<'a> {
     /// The words with [`WORD_GAP`] between them.
     pub(super) words: &'a str,
     /// Where commands may begin, ascending byte offsets.
@@ -33,16 +46,83 @@ pub(super) struct Piece<'a> {
 }
 
 impl Pieces {
-    pub(super) fn cut(command: &str) -> Self {
+    pub(in crate::permission) fn cut(command: &str) -> Self {
         let mut pieces = Self {
             words: String::with_capacity(2 * command.len()),
             ranges: Vec::new(),
             starts: Vec::new(),
             first_bytes: [0; 4],
+            redirected: Vec::new(),
         };
-        Cutter::new(command, true, &mut pieces).run();
-        Cutter::new(command, false, &mut pieces).run();
+        Cutter::new(command, Quotes::Heeded, &mut pieces).run();
+        let runs_text = pieces.any_start(|words| wrapper::runs_text(program(words)));
+        let runs_quotation = runs_text && pieces.any_start(wrapper::runs_quotation);
+        let found = pieces.redirected.len();
+        Cutter::new(command, Quotes::Ignored, &mut pieces).run();
+        if !runs_text {
+            // What stands in quotes redirects nothing.
+            pieces.redirected.truncate(found);
+        }
+        if runs_quotation {
+            Cutter::new(command, Quotes::Cut, &mut pieces).run();
+        }
         pieces
+    }
+
+    /// The one piece that is a command with these words.
+    pub(super) fn of_words(words: &str) -> Self {
+        let mut pieces = Self::cut("");
+        pieces.words.push_str(words);
+        pieces.words.push(WORD_GAP);
+        pieces.close(0);
+        pieces
+    }
+
+    /// The files that redirections name, in the order in which they are written.
+    pub(super) fn redirected(&self) -> &[Redirected] {
+        &self.redirected
+    }
+
+    /// The folders that `cd` is called with.
+    pub(super) fn changes_of_folder(&self) -> impl Iterator<Item = &str> {
+        let commands = self.iter().flat_map(|piece| piece.starts.iter().map(move |start| (piece, *start)));
+        commands.filter_map(|(piece, start)| {
+            let words = piece.words.get(start..)?.strip_prefix("cd\0")?;
+            words.split(WORD_GAP).find(|word| !word.starts_with('-'))
+        })
+    }
+
+    /// Notes the file that a redirection names, unless it is a descriptor.
+    fn redirect(&mut self, from: usize, writes: bool) {
+        let name = self.words.get(from..).unwrap_or_default();
+        let is_descriptor = name.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+        if !is_descriptor && name != "/dev/null" && self.redirected.len() < MOST_REDIRECTED {
+            let name = name.replace("${HOME}", "~").replace("$HOME", "~");
+            let redirected = Redirected { writes, name };
+            if !self.redirected.contains(&redirected) {
+                self.redirected.push(redirected);
+            }
+        }
+    }
+
+    /// Whether `holds` for the words from some place on at which a command may begin.
+    fn any_start(&self, holds: impl Fn(&str) -> bool) -> bool {
+        self.iter().any(|piece| {
+            piece.starts.iter().any(|start| holds(piece.words.get(*start..).unwrap_or_default()))
+        })
+    }
+
+    /// Adds the simple commands of a script that cutting may have missed.
+    pub(in crate::permission) fn add(&mut self, script: &Script) {
+        if !script.is_deep {
+            return;
+        }
+        for (_, words) in script.commands() {
+            let from = self.words.len();
+            self.words.push_str(&unmarked(words));
+            self.words.push(WORD_GAP);
+            self.close(from);
+        }
     }
 
     /// Whether a command may begin with `prefix`: a first look, by its first byte.
@@ -83,31 +163,54 @@ fn slot_and_bit(byte: u8) -> (usize, u64) {
     (usize::from(byte >> 6), 1 << (byte & 63))
 }
 
-/// Cuts one command line in one of the two ways.
+/// What the next word is, when it is none of the command's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Skip {
+    Nothing,
+    /// The file of a redirection.
+    File {
+        writes: bool,
+    },
+    /// The text of a here-string, or the end of a here-document.
+    Text,
+}
+
+/// What quotes do when a command line is cut.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quotes {
+    /// What they do in the shell.
+    Heeded,
+    /// Nothing.
+    Ignored,
+    /// They end a piece, so that a quotation is one of its own.
+    Cut,
+}
+
+/// Cuts one command line in one of these ways.
 struct Cutter<'a> {
     rest: &'a str,
-    heeds_quotes: bool,
+    quotes: Quotes,
     pieces: &'a mut Pieces,
     piece_start: usize,
     word_start: usize,
     /// Something has been read of a word, if only the quotes around nothing.
     in_word: bool,
     /// The next word is the target of a redirection.
-    skips_word: bool,
+    skips_word: Skip,
     in_braces: bool,
 }
 
 impl<'a> Cutter<'a> {
-    fn new(command: &'a str, heeds_quotes: bool, pieces: &'a mut Pieces) -> Self {
+    fn new(command: &'a str, quotes: Quotes, pieces: &'a mut Pieces) -> Self {
         let start = pieces.words.len();
         Self {
             rest: command,
-            heeds_quotes,
+            quotes,
             pieces,
             piece_start: start,
             word_start: start,
             in_word: false,
-            skips_word: false,
+            skips_word: Skip::Nothing,
             in_braces: false,
         }
     }
@@ -135,17 +238,18 @@ impl<'a> Cutter<'a> {
         match c {
             ' ' | '\t' | WORD_GAP => self.end_word(),
             ';' | '|' | '\n' | '(' | ')' | '`' => self.end_piece(),
-            '&' if self.skip('>') => self.redirect(),
+            '&' if self.skip('>') => self.redirect('>'),
             '&' => self.end_piece(),
-            '<' | '>' => self.redirect(),
-            '{' | '}' if !self.heeds_quotes => {
+            '<' | '>' => self.redirect(c),
+            '{' | '}' if self.quotes != Quotes::Heeded => {
                 self.in_braces = c == '{';
                 self.end_piece();
             }
             ',' if self.in_braces => self.end_word(),
             '\\' => self.backslash(),
             '$' => self.dollar(),
-            '\'' | '"' if !self.heeds_quotes => {}
+            '\'' | '"' if self.quotes == Quotes::Ignored => {}
+            '\'' | '"' if self.quotes == Quotes::Cut => self.end_piece(),
             '\'' => self.single_quoted(),
             '"' => self.double_quoted(),
             _ => self.push(c),
@@ -158,7 +262,7 @@ impl<'a> Cutter<'a> {
     }
 
     fn backslash(&mut self) {
-        if self.skip('\n') || !self.heeds_quotes {
+        if self.skip('\n') || self.quotes != Quotes::Heeded {
             return;
         }
         let escaped = self.next();
@@ -174,7 +278,7 @@ impl<'a> Cutter<'a> {
             let modifier = rest.char_indices().take(LONGEST_MODIFIER).find(|(_, c)| *c == '}');
             self.rest = modifier.and_then(|(at, _)| rest.get(at + 1..)).unwrap_or(rest);
             self.end_word();
-        } else if self.heeds_quotes && self.skip('\'') {
+        } else if self.quotes == Quotes::Heeded && self.skip('\'') {
             self.ansi_quoted();
         } else if !self.rest.starts_with(['\'', '"']) {
             self.push('$');
@@ -235,7 +339,7 @@ impl<'a> Cutter<'a> {
     }
 
     /// A redirection's operator has been met: neither the number before it nor its target is a word.
-    fn redirect(&mut self) {
+    fn redirect(&mut self, first: char) {
         let word = self.pieces.words.get(self.word_start..).unwrap_or_default();
         if word.bytes().all(|byte| byte.is_ascii_digit()) {
             self.pieces.words.truncate(self.word_start);
@@ -243,88 +347,39 @@ impl<'a> Cutter<'a> {
         }
         self.end_word();
         let operators = ["<<", "<-", "<", ">", "&", "|"];
-        let rest = operators.iter().find_map(|operator| self.rest.strip_prefix(operator));
-        self.rest = rest.unwrap_or(self.rest);
-        self.skips_word = true;
+        let operator =
+            operators.iter().find(|operator| self.rest.starts_with(**operator)).copied().unwrap_or("");
+        self.rest = self.rest.get(operator.len()..).unwrap_or_default();
+        self.skips_word = match (first, operator) {
+            ('<', "<" | "<<" | "<-") => Skip::Text,
+            ('<', "" | "&") => Skip::File { writes: false },
+            _ => Skip::File { writes: true },
+        };
     }
 
     fn end_word(&mut self) {
         if !std::mem::take(&mut self.in_word) {
             return;
         }
+        let skips = std::mem::replace(&mut self.skips_word, Skip::Nothing);
+        if let Skip::File { writes } = skips {
+            self.pieces.redirect(self.word_start, writes);
+        }
         let words = &mut self.pieces.words;
-        if std::mem::take(&mut self.skips_word) {
-            words.truncate(self.word_start);
-        } else {
+        if skips == Skip::Nothing {
             words.push(WORD_GAP);
+        } else {
+            words.truncate(self.word_start);
         }
         self.word_start = words.len();
     }
 
     fn end_piece(&mut self) {
         self.end_word();
-        self.skips_word = false;
+        self.skips_word = Skip::Nothing;
         self.pieces.close(self.piece_start);
         self.piece_start = self.pieces.words.len();
         self.word_start = self.piece_start;
-    }
-}
-
-/// What the words of a piece are looked through for.
-#[derive(Clone, Copy)]
-enum Seek {
-    /// The name of a command.
-    Command,
-    /// The command that a program runs, behind its options and `positionals` other arguments.
-    Inner { positionals: u8, behind_option: bool },
-    /// The options of `find` that run a command, if this is one.
-    Arguments,
-}
-
-/// Appends the offsets at which commands may begin.
-fn find_starts(words: &str, starts: &mut Vec<usize>) {
-    let mut seek = Seek::Command;
-    let mut in_find = false;
-    let mut behind_exec = false;
-    let mut offset = 0;
-    for word in words.split(WORD_GAP) {
-        let is_option = word.starts_with('-');
-        let may_be_command = match seek {
-            Seek::Command => !is_option && !wrapper::is_assignment(word),
-            Seek::Inner { .. } => !is_option && !wrapper::is_assignment(word),
-            Seek::Arguments => in_find && behind_exec,
-        };
-        if may_be_command {
-            starts.push(offset);
-            let name = wrapper::base_name(word);
-            if name.len() < word.len() {
-                starts.push(offset + word.len() - name.len());
-            }
-            in_find |= name == "find";
-            seek = behind_command(seek, word, name);
-        } else if let Seek::Inner { behind_option, .. } = &mut seek {
-            *behind_option = is_option;
-        }
-        behind_exec = wrapper::is_find_exec(word);
-        offset += word.len() + WORD_GAP.len_utf8();
-    }
-}
-
-/// What to look for behind a word that may be a command.
-fn behind_command(seek: Seek, word: &str, name: &str) -> Seek {
-    if matches!(seek, Seek::Command) && wrapper::opens_command(word) {
-        return Seek::Command;
-    }
-    if let Some(positionals) = wrapper::positionals(name) {
-        return Seek::Inner { positionals, behind_option: false };
-    }
-    match seek {
-        Seek::Inner { positionals, behind_option: true } => Seek::Inner { positionals, behind_option: false },
-        Seek::Inner { positionals: left @ 1.., .. } => {
-            Seek::Inner { positionals: left - 1, behind_option: false }
-        }
-        Seek::Inner { .. } if word.starts_with(|c: char| c.is_ascii_digit()) => seek,
-        _ => Seek::Arguments,
     }
 }
 
@@ -382,6 +437,19 @@ mod tests {
             "cat <<EOF\nit's\nEOF\nrm x",
             "ls # it's\nrm x",
             "eval rm x",
+            "bash <<< 'rm x'",
+            "echo 'rm x' | sh",
+            "env -S\"rm x\"",
+            "npm exec -- rm x",
+            "npx rm x",
+            "docker exec web rm x",
+            "kubectl exec p -- rm x",
+            "git bisect run rm x",
+            "git submodule foreach 'rm x'",
+            "perf stat rm x",
+            "tmux new-session -d 'rm x'",
+            "at now <<< 'rm x'",
+            "ssh-agent rm x",
         ] {
             assert!(commands(command).contains(&"rm x".to_owned()), "{command}: {:?}", commands(command));
         }
@@ -389,9 +457,16 @@ mod tests {
 
     #[test]
     fn arguments_are_not_commands() {
-        for command in
-            ["echo rm x", "grep -r 'rm x' .", "git commit -m 'rm x'", "cat >rm x", "find . -name rm x"]
-        {
+        for command in [
+            "echo rm x",
+            "grep -r 'rm x' .",
+            "git commit -m 'rm x'",
+            "cat >rm x",
+            "find . -name rm x",
+            "echo 'rm x'; sh build.sh",
+            "npm run rm x",
+            "docker rm x",
+        ] {
             assert!(!commands(command).contains(&"rm x".to_owned()), "{command}: {:?}", commands(command));
         }
     }

@@ -1,9 +1,9 @@
 //! Command patterns of `Bash` rules: `git status`, `git *`, `npm run test:*`.
 
-use super::command::{Dialect, Item, Quoting, SimpleCommand, WORD_GAP, lex, unquoted};
-use super::command_pieces::{Piece, Pieces};
-use super::glob::{Glob, Tail, Token};
+use super::pieces::{Piece, Pieces};
+use super::words::{Dialect, Item, MANY, NotSimple, Quoting, WORD_GAP, lex, unquoted};
 use super::wrapper;
+use crate::permission::glob::{Glob, Tail, Token};
 
 /// A compiled command pattern.
 ///
@@ -11,7 +11,7 @@ use super::wrapper;
 /// several words too; within double quotes it stays in its word; `\*` is the character itself. A
 /// trailing ` *` or `:*` stands for any further words, or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CommandPattern {
+pub(in crate::permission) struct CommandPattern {
     /// For allow rules; `None` when the pattern is not one simple command and so covers nothing.
     strict: Option<Glob>,
     /// For deny and ask rules, against the pieces of a command.
@@ -20,13 +20,17 @@ pub(super) struct CommandPattern {
     raw: Glob,
     tail: Tail,
     has_wildcard: bool,
+    /// Whether a wildcard stands for a part of one word.
+    has_run: bool,
+    /// Whether the pattern ends with a wildcard over words.
+    ends_in_any: bool,
     /// How many words stand literally at the beginning.
     fixed_words: usize,
 }
 
 /// Whether an allow rule covers a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Coverage {
+pub(in crate::permission) enum Coverage {
     /// It does.
     Covered,
     /// It does not.
@@ -37,7 +41,7 @@ pub(super) enum Coverage {
 
 impl CommandPattern {
     /// Compiles a pattern; the error says what is wrong with it.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(in crate::permission) fn parse(text: &str) -> Result<Self, String> {
         let (command, tail) = match text.strip_suffix(":*").or_else(|| text.strip_suffix(" *")) {
             Some(command) => (command.trim_end(), Tail::Open),
             None => (text, Tail::Closed),
@@ -49,6 +53,8 @@ impl CommandPattern {
         // A lenient reading meets no obstacle.
         let lenient = words(command, Dialect::Lenient).unwrap_or_default();
         let fixed_words = strict.as_ref().map_or(0, |tokens| fixed_words(tokens));
+        let has_run = lenient.contains(&Token::Run);
+        let ends_in_any = lenient.last() == Some(&Token::Deep);
         let has_wildcard =
             tail == Tail::Open || lenient.iter().any(|token| matches!(token, Token::Deep | Token::Run));
         Ok(Self {
@@ -57,27 +63,45 @@ impl CommandPattern {
             raw: Glob::new(raw(command), ' '),
             tail,
             has_wildcard,
+            has_run,
+            ends_in_any,
             fixed_words,
         })
     }
 
-    /// Whether an allow rule with this pattern covers `command`.
-    pub(super) fn covers(&self, command: &SimpleCommand) -> Coverage {
-        let Some(strict) = &self.strict else { return Coverage::Uncovered };
-        if !strict.matches(&command.words, self.tail) {
+    /// Whether an allow rule with this pattern covers the simple command with these words.
+    pub(super) fn covers(&self, words: &str) -> Coverage {
+        if !self.matches_whatever_expands(words) {
             return Coverage::Uncovered;
         }
         if !self.has_wildcard {
             return Coverage::Covered;
         }
-        match wrapper::runs_anything(command.words.split(WORD_GAP), self.fixed_words) {
+        match wrapper::runs_anything(words, self.fixed_words) {
             Some(reason) => Coverage::Withheld(reason),
             None => Coverage::Covered,
         }
     }
 
+    /// Whether the pattern matches, whatever the shell puts in the place of expansions.
+    fn matches_whatever_expands(&self, words: &str) -> bool {
+        let Some(strict) = &self.strict else { return false };
+        let Some(at) = words.find(MANY) else {
+            // A name with wildcards may become several words, which `"*"` does not stand for.
+            let may_be_many = self.has_run && words.contains(['*', '?', '['].map(unquoted));
+            return !may_be_many && strict.matches(words, self.tail);
+        };
+        // From here on there may be any words, or none.
+        let certain = words.get(..at).unwrap_or_default();
+        let whole_words = certain.rsplit_once(WORD_GAP).map_or("", |(before, _)| before);
+        if self.tail == Tail::Open {
+            return strict.matches(whole_words, Tail::Open);
+        }
+        self.ends_in_any && strict.matches(certain.strip_suffix(WORD_GAP).unwrap_or(certain), Tail::Closed)
+    }
+
     /// The part of a command that a deny or ask rule with this pattern concerns.
-    pub(super) fn concerns<'a>(&self, raw: &'a str, pieces: &'a Pieces) -> Option<&'a str> {
+    pub(in crate::permission) fn concerns<'a>(&self, raw: &'a str, pieces: &'a Pieces) -> Option<&'a str> {
         let is_it = |piece: &Piece<'_>| self.lenient.matches_from(piece.words, piece.starts, self.tail);
         let in_pieces =
             pieces.may_begin_with(self.lenient.prefix()).then(|| pieces.iter().find(is_it)).flatten();
@@ -86,7 +110,7 @@ impl CommandPattern {
 }
 
 /// The tokens of a pattern over the words of a command.
-fn words(pattern: &str, dialect: Dialect) -> Result<Vec<Token>, super::command::Obstacle> {
+fn words(pattern: &str, dialect: Dialect) -> Result<Vec<Token>, NotSimple> {
     let strict = dialect == Dialect::Pattern;
     let mut tokens = Vec::new();
     lex(pattern, dialect, &mut |item| {

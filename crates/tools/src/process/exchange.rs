@@ -1,0 +1,222 @@
+//! A program that is told something and answers: text on its standard input, its two outputs kept apart.
+
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::OwnedFd;
+use std::process::Stdio;
+use std::time::Duration;
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::group::Group;
+use super::supervise::{DRAIN, GRACE, LOOK, REAP, ending_of};
+use super::{CommandLine, Ending, RunError};
+
+/// Bytes kept of each output.
+pub(crate) const KEPT: usize = 1024 * 1024;
+/// Bytes taken at once.
+const CHUNK: usize = 32 * 1024;
+
+/// A program that has ended, with everything that it had started in its group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Exchanged {
+    pub(crate) ending: Ending,
+    pub(crate) stdout: Printed,
+    pub(crate) stderr: Printed,
+}
+
+/// The beginning of an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Printed {
+    /// At most [`KEPT`] bytes; those that are not UTF-8 are replaced.
+    pub(crate) text: String,
+    /// Bytes that came after it.
+    pub(crate) omitted: u64,
+}
+
+/// Runs `command` with `input` on its standard input, which it need not read.
+///
+/// It ends when the program itself does: what that has left behind in its process group is killed then. The
+/// rest is as in [`run`](super::run), the deadline and the end of a dropped call included.
+pub(crate) async fn exchange(
+    command: CommandLine,
+    input: Vec<u8>,
+    cancel: &CancellationToken,
+) -> Result<Exchanged, RunError> {
+    let stop = cancel.child_token();
+    let _stop_when_dropped = stop.clone().drop_guard();
+    let exchange = Exchange::start(&command, input)?;
+    let supervised = tokio::spawn(exchange.supervise(command.timeout, stop));
+    supervised.await.unwrap_or_else(|error| Err(RunError::Lost(io::Error::other(error))))
+}
+
+struct Exchange {
+    child: Box<dyn ChildWrapper>,
+    group: Group,
+    input: Input,
+    stdout: Output,
+    stderr: Output,
+    started: Instant,
+}
+
+impl Exchange {
+    /// Starts `command` in a session of its own.
+    fn start(command: &CommandLine, input: Vec<u8>) -> Result<Self, RunError> {
+        let failed = |source| RunError::Start { program: command.program.clone(), source };
+        let (their_input, input_pipe) = io::pipe().map_err(failed)?;
+        let (output_pipe, their_output) = io::pipe().map_err(failed)?;
+        let (error_pipe, their_errors) = io::pipe().map_err(failed)?;
+        let input = Input::new(input_pipe, input).map_err(failed)?;
+        let (stdout, stderr) = (Output::new(output_pipe), Output::new(error_pipe));
+        let (stdout, stderr) = (stdout.map_err(failed)?, stderr.map_err(failed)?);
+        // Dropping the wrapped command closes the ends of the pipes that belong to the child.
+        let child = CommandWrap::with_new(&command.program, |inner| {
+            inner.args(&command.arguments).current_dir(&command.directory);
+            inner.env_clear().envs(command.environment.iter().map(|(name, value)| (name, value)));
+            inner.stdin(Stdio::from(their_input)).stdout(their_output).stderr(their_errors);
+        })
+        .wrap(KillOnDrop)
+        .wrap(ProcessSession)
+        .spawn()
+        .map_err(failed)?;
+        let group = Group::led_by(child.id()).map_err(failed)?;
+        Ok(Self { child, group, input, stdout, stderr, started: Instant::now() })
+    }
+
+    async fn supervise(mut self, allowed: Duration, stop: CancellationToken) -> Result<Exchanged, RunError> {
+        let deadline = self.started + allowed;
+        let ending = loop {
+            tokio::select! {
+                () = stop.cancelled() => break Ending::Cancelled,
+                status = self.child.wait() => break ending_of(status.map_err(RunError::Lost)?),
+                () = sleep_until(deadline) => break Ending::TimedOut,
+                () = self.input.give_some(), if self.input.is_open() => {}
+                () = self.stdout.take_some(), if self.stdout.is_open() => {}
+                () = self.stderr.take_some(), if self.stderr.is_open() => {}
+            }
+        };
+        self.input.close();
+        match ending {
+            Ending::Cancelled | Ending::TimedOut => self.end_group().await,
+            // What has been written reaches us before those are killed who may be about to pass it on.
+            Ending::Exited(_) | Ending::Signalled(_) => {
+                self.drain().await;
+                self.kill_rest().await;
+            }
+        }
+        self.drain().await;
+        self.group.release();
+        Ok(Exchanged { ending, stdout: self.stdout.into_printed(), stderr: self.stderr.into_printed() })
+    }
+
+    /// Takes what is left of both outputs, for a while: somebody may hold them for ever.
+    async fn drain(&mut self) {
+        let both = async { tokio::join!(self.stdout.take_rest(), self.stderr.take_rest()) };
+        let _drained_or_not = timeout(DRAIN, both).await;
+    }
+
+    /// TERM, up to two seconds of grace for every member, KILL.
+    async fn end_group(&mut self) {
+        self.group.terminate();
+        let graceful = async {
+            let _collected = self.child.wait().await;
+            while !self.group.is_gone() {
+                sleep(LOOK).await;
+            }
+        };
+        if timeout(GRACE, graceful).await.is_err() {
+            self.group.kill();
+            let _reaped_or_not = timeout(REAP, self.child.wait()).await;
+            self.kill_rest().await;
+        }
+    }
+
+    /// Kills the members that have outlived the program, and waits until they are gone.
+    async fn kill_rest(&mut self) {
+        let give_up = Instant::now() + REAP;
+        while !self.group.is_gone() && Instant::now() < give_up {
+            self.group.kill();
+            sleep(LOOK).await;
+        }
+    }
+}
+
+/// The writing end of a program's standard input.
+struct Input {
+    pipe: Option<Sender>,
+    text: Vec<u8>,
+    given: usize,
+}
+
+impl Input {
+    fn new(pipe: PipeWriter, text: Vec<u8>) -> io::Result<Self> {
+        Ok(Self { pipe: Some(Sender::from_owned_fd(OwnedFd::from(pipe))?), text, given: 0 })
+    }
+
+    fn is_open(&self) -> bool {
+        self.pipe.is_some()
+    }
+
+    fn close(&mut self) {
+        self.pipe = None;
+    }
+
+    /// Gives as much as fits, or waits until something does. A program that does not want it is no error.
+    async fn give_some(&mut self) {
+        let Some(pipe) = &mut self.pipe else { return };
+        let rest = self.text.get(self.given..).unwrap_or_default();
+        match pipe.write(rest).await {
+            Ok(count) if count > 0 => self.given += count,
+            Ok(_) | Err(_) => self.close(),
+        }
+    }
+}
+
+/// The reading end of an output.
+struct Output {
+    pipe: Option<Receiver>,
+    chunk: Box<[u8]>,
+    kept: Vec<u8>,
+    omitted: u64,
+}
+
+impl Output {
+    fn new(pipe: PipeReader) -> io::Result<Self> {
+        let pipe = Receiver::from_owned_fd(OwnedFd::from(pipe))?;
+        let chunk = vec![0; CHUNK].into_boxed_slice();
+        Ok(Self { pipe: Some(pipe), chunk, kept: Vec::new(), omitted: 0 })
+    }
+
+    fn is_open(&self) -> bool {
+        self.pipe.is_some()
+    }
+
+    /// Takes what is there, or waits until something is. Nothing is lost when it is dropped.
+    async fn take_some(&mut self) {
+        let Some(pipe) = &mut self.pipe else { return };
+        match pipe.read(&mut self.chunk).await {
+            Ok(0) | Err(_) => self.pipe = None,
+            Ok(count) => {
+                let bytes = self.chunk.get(..count).unwrap_or_default();
+                let (first, rest) = bytes.split_at(count.min(KEPT - self.kept.len()));
+                self.kept.extend_from_slice(first);
+                self.omitted += rest.len() as u64;
+            }
+        }
+    }
+
+    async fn take_rest(&mut self) {
+        while self.is_open() {
+            self.take_some().await;
+        }
+    }
+
+    fn into_printed(self) -> Printed {
+        let text = String::from_utf8(self.kept);
+        let text = text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        Printed { text, omitted: self.omitted }
+    }
+}
