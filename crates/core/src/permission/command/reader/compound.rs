@@ -48,33 +48,33 @@ impl Reader<'_> {
         self.conditions = conditions;
         self.at += 1;
         self.list(&["}"])?;
-        self.expect("}")
+        self.eat_required("}")
     }
 
     fn condition(&mut self) -> Step {
         self.enter("condition", false);
         self.at += "if".len();
         self.list(&["then"])?;
-        self.expect("then")?;
+        self.eat_required("then")?;
         loop {
             self.list(&["elif", "else", "fi"])?;
             if self.bare_word() == "elif" {
                 self.at += "elif".len();
                 self.list(&["then"])?;
-                self.expect("then")?;
+                self.eat_required("then")?;
             } else if self.bare_word() == "else" {
                 self.at += "else".len();
                 self.list(&["fi"])?;
             } else {
-                return self.expect("fi");
+                return self.eat_required("fi");
             }
         }
     }
 
     fn body(&mut self) -> Step {
-        self.expect("do")?;
+        self.eat_required("do")?;
         self.list(&["done"])?;
-        self.expect("done")
+        self.eat_required("done")
     }
 
     fn for_loop(&mut self) -> Step {
@@ -111,11 +111,11 @@ impl Reader<'_> {
         let mut words = String::new();
         self.required_word(&mut words)?;
         self.line_breaks()?;
-        self.expect("in")?;
+        self.eat_required("in")?;
         loop {
             self.line_breaks()?;
             if self.bare_word() == "esac" {
-                return self.expect("esac");
+                return self.eat_required("esac");
             }
             self.eat("(");
             loop {
@@ -125,7 +125,7 @@ impl Reader<'_> {
                     break;
                 }
             }
-            self.expect(")")?;
+            self.eat_required(")")?;
             self.list(&[";;", "esac"])?;
             if self.bare_word() != "esac" && !(self.eat(";;&") || self.eat(";;") || self.eat(";&")) {
                 return Err(self.misread("`;;` is missing"));

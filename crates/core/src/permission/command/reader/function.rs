@@ -16,7 +16,7 @@ impl Reader<'_> {
         self.blanks();
         if self.eat("(") {
             self.blanks();
-            self.expect(")")?;
+            self.eat_required(")")?;
         }
         self.function_body(name)
     }

@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The reserved word or operator `text` must stand here.
-    fn expect(&mut self, text: &'static str) -> Step {
+    fn eat_required(&mut self, text: &'static str) -> Step {
         if self.bare_word() == text || (text == ")" && self.starts_with(text)) {
             self.at += text.len();
             return Ok(());

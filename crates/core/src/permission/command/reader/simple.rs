@@ -121,7 +121,7 @@ impl Reader<'_> {
     fn function_named(&mut self, name: &str) -> Step {
         self.at += 1;
         self.blanks();
-        self.expect(")")?;
+        self.eat_required(")")?;
         self.script.is_deep = true;
         self.function_body(name)
     }
