@@ -76,8 +76,13 @@ const FILE_UTILITIES: [&str; 58] = [
 
 /// Commands that make no symlinks: a folder that is missing when they have run, or made by them, is where its
 /// name says.
-const MAKES_NO_LINKS: [&str; 12] =
-    [":", "[", "cat", "cd", "echo", "false", "ls", "mkdir", "printf", "pwd", "test", "true"];
+const MAKES_NO_LINKS: [&str; 22] = [
+    ":", "[", "cat", "cd", "cut", "diff", "echo", "false", "grep", "head", "jq", "ls", "mkdir", "printf",
+    "pwd", "sort", "tail", "test", "tr", "true", "uniq", "wc",
+];
+
+/// The most programs of a line that are remembered; more than there are in that list.
+const MOST_PROGRAMS: usize = 64;
 
 /// Where the commands of one shell run.
 #[derive(Clone, Debug)]
@@ -129,7 +134,7 @@ impl<'a> Folders<'a> {
 
     /// Remembers a program, once.
     fn note(&mut self, program: &str) {
-        if self.programs.len() < MOST && !self.programs.iter().any(|known| known == program) {
+        if self.programs.len() < MOST_PROGRAMS && !self.programs.iter().any(|known| known == program) {
             self.programs.push(program.to_owned());
         }
     }
@@ -211,9 +216,11 @@ impl<'a> Folders<'a> {
             return None;
         }
         self.came_by_link |= is_linked;
-        if found.is_some() {
-            return found;
-        }
+        found.or_else(|| self.not_there(target))
+    }
+
+    /// What is not there yet, and nothing before it in the line could make a link of.
+    fn not_there(&self, target: &Path) -> Option<PathBuf> {
         let is_made = |program: &str| MAKES_NO_LINKS.binary_search(&program).is_ok();
         if !self.programs.iter().all(|program| is_made(program)) {
             return None;
@@ -236,8 +243,10 @@ impl<'a> Folders<'a> {
         if name.starts_with("/dev/") || (!name.starts_with('/') && !matches!(place, Place::Home)) {
             return Err("it cannot be told which file it reads".to_owned());
         }
-        let file =
-            self.cwd.join(name).canonicalize().map_err(|_| "it reads a file that is not there".to_owned())?;
+        let file = self.cwd.join(name);
+        let climbs = file.components().any(|part| part == Component::ParentDir);
+        let found = file.canonicalize().ok().or_else(|| self.not_there(&file).filter(|_| !climbs));
+        let file = found.ok_or("it reads a file that is not there")?;
         if self.places.contain(&text_of(&file)) {
             return Ok(());
         }
