@@ -378,6 +378,15 @@ struct FunctionView<'a> {
     arguments: &'a str,
 }
 
+impl ToolCall {
+    /// The arguments as programs read them: none are an empty object, and what is no JSON is a string.
+    #[must_use]
+    pub fn parameters(&self) -> Value {
+        let text = if self.arguments.trim().is_empty() { "{}" } else { &self.arguments };
+        serde_json::from_str(text).unwrap_or_else(|_| Value::from(self.arguments.as_str()))
+    }
+}
+
 impl Serialize for ToolCall {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let function = FunctionView { name: &self.name, arguments: &self.arguments };

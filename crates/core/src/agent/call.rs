@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{Agent, Authorization, Before, EndedCall, GateRequest, Turn, output_budget};
@@ -263,7 +262,7 @@ impl Placed<'_> {
             index: self.index,
             tool_name: self.call.name.clone(),
             tool_call_id: self.call.id.clone(),
-            parameters: parameters(self.call),
+            parameters: self.call.parameters(),
         });
     }
 
@@ -311,7 +310,7 @@ impl Placed<'_> {
         self.turn.sink.emit(EventKind::PermissionDenied {
             tool_name: self.call.name.clone(),
             tool_call_id: self.call.id.clone(),
-            parameters: parameters(self.call),
+            parameters: self.call.parameters(),
             reason,
             allow_rules,
         });
@@ -351,10 +350,4 @@ async fn run_until_aborted(turn: &Turn<'_>, call: &ToolCall, prepared: PreparedC
             Ok(ToolOutcome::failure(told).with_error_code("interrupted"))
         }
     }
-}
-
-/// The arguments as JSON; as a string when the model wrote none.
-fn parameters(call: &ToolCall) -> Value {
-    let text = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
-    serde_json::from_str(text).unwrap_or_else(|_| Value::from(call.arguments.as_str()))
 }

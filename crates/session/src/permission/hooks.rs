@@ -158,13 +158,7 @@ pub(super) fn notify(hooks: &Arc<LifecycleHooks>, tool_name: &str, cancel: &Canc
 
 /// The arguments of a call, as hooks are told them.
 fn told_arguments(call: &ToolCall, spec: &ToolSpec) -> Value {
-    spec.as_hooks_know(arguments_of(call))
-}
-
-/// The arguments of a call, as programs read them.
-pub(super) fn arguments_of(call: &ToolCall) -> Value {
-    let text = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
-    serde_json::from_str(text).unwrap_or_else(|_| Value::from(call.arguments.as_str()))
+    spec.as_hooks_know(call.parameters())
 }
 
 /// The reason a hook gives for its decision.

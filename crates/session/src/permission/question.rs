@@ -2,8 +2,6 @@
 
 use robota_core::{EventKind, EventSink, GateRequest, PermissionResolution, Verdict};
 
-use super::hooks::arguments_of;
-
 /// A question that the log knows of until it is settled, in whatever way.
 pub(super) struct Question<'a> {
     sink: &'a dyn EventSink,
@@ -17,7 +15,7 @@ impl<'a> Question<'a> {
         sink.emit(EventKind::PermissionRequest {
             tool_name: call.name.clone(),
             tool_call_id: call.id.clone(),
-            parameters: arguments_of(call),
+            parameters: call.parameters(),
             reason: verdict.reason.clone(),
             allow_rules: verdict.allow_rules.clone(),
         });
