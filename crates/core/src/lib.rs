@@ -62,7 +62,7 @@ pub use reminder::system_reminder;
 pub use session_id::{InvalidSessionId, SessionId};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use tool::{
-    Access, DynTool, FatalToolError, InvalidArguments, PathAccess, PreparedCall, Spellings, Tool, ToolClass,
-    ToolContext, ToolOutcome, ToolResult, ToolSpec, erase,
+    Access, DynTool, FatalToolError, InvalidArguments, OutputSpill, PathAccess, PreparedCall, Spellings,
+    SpillFile, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec, erase,
 };
 pub use usage::Usage;

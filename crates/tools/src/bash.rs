@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::input::{PathInput, WholeNumber};
-use crate::process::{self, CommandLine, Ending, Finished};
+use crate::process::{self, CommandLine, Confine, Ending, Finished};
 use crate::workspace::Workspace;
 
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
@@ -25,6 +25,7 @@ pub(crate) struct Bash {
     pub(crate) shell: PathBuf,
     /// Complete, with interaction switched off.
     pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) confinement: Option<Arc<dyn Confine>>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -83,7 +84,11 @@ impl Tool for Bash {
             timeout: Duration::from_millis(limit),
         };
         let progress = context.clone();
-        match process::run(command, &context.cancel, move |text| progress.progress(text)).await {
+        match process::run(command, self.confinement.as_deref(), &context.cancel, move |text| {
+            progress.progress(text);
+        })
+        .await
+        {
             Ok(finished) => Ok(report(finished, limit)),
             Err(error) => Ok(Failure::new("not_started", error.to_string()).into()),
         }

@@ -9,7 +9,7 @@ use robota_core::{DynTool, erase};
 
 use crate::bash::Bash;
 use crate::files::{Edit, Read, Write};
-use crate::process::{find_shell, without_interaction};
+use crate::process::{Confine, find_shell, without_interaction};
 use crate::search::{Glob, Grep};
 use crate::web::{AddressPolicy, NameService, SearchBackend, SystemNames, WebFetch, WebSearch};
 use crate::workspace::Workspace;
@@ -25,6 +25,8 @@ pub struct ToolOptions {
     pub environment: Vec<(OsString, OsString)>,
     /// The shell that runs commands; called as `shell -c COMMAND`.
     pub shell: PathBuf,
+    /// Confines the commands of Bash; without it they run as this process does.
+    pub confinement: Option<Arc<dyn Confine>>,
     /// Which addresses WebFetch may reach.
     pub address_policy: AddressPolicy,
     /// Where WebFetch looks names up; each is looked up once for each request.
@@ -52,6 +54,7 @@ impl ToolOptions {
             workspace,
             environment,
             shell,
+            confinement: None,
             address_policy: AddressPolicy::default(),
             names: Arc::new(SystemNames),
             unreadable: None,
@@ -74,11 +77,12 @@ impl fmt::Debug for ToolOptions {
 /// Bash, Read, Write, Edit, Glob, Grep, WebFetch and WebSearch, in this order.
 #[must_use]
 pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
-    let ToolOptions { workspace, environment, shell, address_policy, names, unreadable, search } = options;
+    let ToolOptions { workspace, environment, shell, confinement, address_policy, names, unreadable, search } =
+        options;
     let workspace = workspace.leaving_out(unreadable);
     let environment = without_interaction(&environment);
     vec![
-        erase(Bash { workspace: workspace.clone(), shell, environment }),
+        erase(Bash { workspace: workspace.clone(), shell, environment, confinement }),
         erase(Read { workspace: workspace.clone() }),
         erase(Write { workspace: workspace.clone() }),
         erase(Edit { workspace: workspace.clone() }),

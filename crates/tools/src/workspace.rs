@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::builtin::PathFilter;
-use crate::files::ReadState;
+use crate::files::{ReadState, Remote};
 
 /// The most symbolic links followed for one path, as in the Linux kernel.
 const MAX_LINKS: usize = 40;
@@ -30,6 +30,8 @@ struct Shared {
     home: Option<PathBuf>,
     current: RwLock<PathBuf>,
     reads: ReadState,
+    /// Where the files are, when not on this machine.
+    remote: Option<Arc<dyn Remote>>,
 }
 
 impl Workspace {
@@ -45,8 +47,24 @@ impl Workspace {
         let root = resolve_links(root.as_ref());
         let additional = additional.into_iter().map(|folder| resolve_links(&folder));
         let roots = std::iter::once(root.clone()).chain(additional).collect();
-        let shared = Shared { roots, home, current: RwLock::new(root), reads: ReadState::default() };
+        let shared =
+            Shared { roots, home, current: RwLock::new(root), reads: ReadState::default(), remote: None };
         Self { shared: Arc::new(shared), unreadable: None }
+    }
+
+    /// A workspace in the folder `root` of another file system.
+    #[allow(dead_code, reason = "the sandbox adapters use it")]
+    pub(crate) fn elsewhere(root: &Path, remote: Arc<dyn Remote>) -> Self {
+        let root = without_dots(root);
+        let current = RwLock::new(root.clone());
+        let (roots, reads) = (vec![root], ReadState::default());
+        let shared = Shared { roots, home: None, current, reads, remote: Some(remote) };
+        Self { shared: Arc::new(shared), unreadable: None }
+    }
+
+    /// Where the files are, when not on this machine.
+    pub(crate) fn remote(&self) -> Option<&Arc<dyn Remote>> {
+        self.shared.remote.as_ref()
     }
 
     /// A handle whose searches leave out what `unreadable` holds for.
@@ -90,7 +108,7 @@ impl Workspace {
     /// When it is not a folder; the current folder then stays.
     pub fn change_dir(&self, path: &str) -> io::Result<()> {
         let resolved = self.resolve(path);
-        if !fs::metadata(&resolved)?.is_dir() {
+        if !self.is_folder(&resolved) {
             return Err(io::Error::from(io::ErrorKind::NotADirectory));
         }
         *self.shared.current.write().unwrap_or_else(PoisonError::into_inner) = resolved;
@@ -101,12 +119,7 @@ impl Workspace {
     /// symlinks (dangling ones too) and `..` resolved as far as the path exists, lexically beyond.
     #[must_use]
     pub fn resolve(&self, written: &str) -> PathBuf {
-        resolve_links(&self.join(written))
-    }
-
-    /// `path`, which is absolute, with the symlinks that are there now resolved.
-    pub(crate) fn resolve_path(&self, path: &Path) -> PathBuf {
-        resolve_links(path)
+        self.resolve_path(&self.join(written))
     }
 
     /// The absolute path that `written` means, links and `..` as they are written.
@@ -158,7 +171,7 @@ fn one_line(path: &Path) -> String {
 }
 
 /// Follows `path` from the root, component by component.
-fn resolve_links(path: &Path) -> PathBuf {
+pub(crate) fn resolve_links(path: &Path) -> PathBuf {
     let mut resolved = PathBuf::from("/");
     let mut pending: VecDeque<OsString> = steps(path);
     let mut links = 0;
@@ -182,6 +195,19 @@ fn resolve_links(path: &Path) -> PathBuf {
         }
     }
     resolved
+}
+
+/// `path` with its `..` taken away by names alone.
+pub(crate) fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::from("/");
+    for step in steps(path) {
+        if step == ".." {
+            plain.pop();
+        } else {
+            plain.push(step);
+        }
+    }
+    plain
 }
 
 fn steps(path: &Path) -> VecDeque<OsString> {

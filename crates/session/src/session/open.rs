@@ -298,6 +298,7 @@ fn agent_of(options: &SessionOptions) -> Agent {
         context_window: options.context_window,
         max_output_tokens: options.max_output_tokens,
         output_budget: options.output_budget,
+        spill: None,
         idle_timeout: options.provider_timeout,
         raw_capture: options.raw_capture,
         ambient: options.ambient.clone(),

@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::atomic;
 use super::diff::unified;
 use super::exact;
 use super::matching::{Plan, apply, plan};
@@ -93,9 +92,9 @@ impl Edit {
 
         let new_text = apply(text, &plan);
         let new_content = [mark, &new_text].concat();
-        let replaced = atomic::replace(path, new_content.as_bytes());
-        let metadata = replaced.map_err(|error| exact::failure(&self.workspace, "write", path, &error))?;
-        reads.record(path, &metadata, Some(content_hash(new_content.as_bytes())));
+        let replaced = self.workspace.replace(path, new_content.as_bytes());
+        let stat = replaced.map_err(|error| exact::failure(&self.workspace, "write", path, &error))?;
+        reads.record(path, stat, Some(content_hash(new_content.as_bytes())));
         Ok(outcome(&shown, text, &new_text, &plan))
     }
 

@@ -79,11 +79,6 @@ fn make_folder(path: &Path, missing: io::Error) -> io::Result<OwnedFd> {
     }
 }
 
-/// Whether there is a folder at `path`.
-pub(crate) fn is_folder(path: &Path) -> bool {
-    look(path).and_then(|found| found.metadata()).is_ok_and(|found| found.is_dir())
-}
-
 /// Whether an opening failed because of a symlink.
 pub(crate) fn is_link_error(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::LOOP.raw_os_error())

@@ -1,6 +1,5 @@
 //! Read: a slice of a text file, or an image.
 
-use std::fs::{File, Metadata};
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +14,9 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::reach::Content;
 use super::slice::{MAX_LINE_CHARS, Slice, read_slice};
+use super::stat::Stat;
 use super::target::open_regular;
 use crate::blocking;
 use crate::failure::Failure;
@@ -85,37 +86,37 @@ impl Read {
         let path = input.file_path.resolve(&self.workspace);
         let shown = self.workspace.display(path);
         let failed = |error| Failure::io("read", &shown, &error);
-        let (file, metadata) = open_regular(&self.workspace, path)?;
+        let (file, stat) = open_regular(&self.workspace, path)?;
         let mut reader = BufReader::with_capacity(BUFFER, file);
         let start = reader.fill_buf().map_err(failed)?;
         if let Some(mime_type) = image_type(start) {
-            return self.image(path, reader, &metadata, mime_type);
+            return self.image(path, reader, stat, mime_type);
         }
         if start.iter().take(BINARY_PROBE).any(|byte| *byte == 0) {
-            let message = format!("{shown} is a binary file of {} bytes", metadata.len());
+            let message = format!("{shown} is a binary file of {} bytes", stat.size);
             return Err(Failure::new("binary", message));
         }
         let first = input.offset.map_or(1, |offset| offset.count().max(1));
         let limit = input.limit.map_or(DEFAULT_LIMIT, |limit| limit.count().max(1));
-        let hashed = metadata.len() <= MAX_HASHED_BYTES;
+        let hashed = stat.size <= MAX_HASHED_BYTES;
         let slice = read_slice(&mut reader, (first, limit), hashed, stop).map_err(failed)?;
         if slice.shown == 0 && first > 1 {
             let message = format!("{shown} has only {} lines; there is no line {first}", slice.passed);
             return Err(Failure::new("beyond_end", message));
         }
-        self.workspace.reads().record(path, &metadata, slice.hash);
+        self.workspace.reads().record(path, stat, slice.hash);
         Ok(text_outcome(slice, first))
     }
 
     fn image(
         &self,
         path: &Path,
-        mut reader: BufReader<File>,
-        metadata: &Metadata,
+        mut reader: BufReader<Content>,
+        stat: Stat,
         mime_type: &str,
     ) -> Result<ToolOutcome, Failure> {
         let shown = self.workspace.display(path);
-        let size = metadata.len();
+        let size = stat.size;
         if size > MAX_IMAGE_BYTES {
             let message =
                 format!("{shown} is an image of {size} bytes; at most {MAX_IMAGE_BYTES} can be shown");

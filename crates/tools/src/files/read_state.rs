@@ -1,12 +1,12 @@
 //! What the model has seen of which file, so that it never changes one it does not know.
 
 use std::collections::HashMap;
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
+
+use super::stat::Stat;
 
 /// Digest of a whole file.
 pub(crate) type ContentHash = [u8; 32];
@@ -25,18 +25,9 @@ pub(crate) struct ReadState {
 
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    stamp: Stamp,
+    stamp: Stat,
     /// Known when the whole file was seen.
     hash: Option<ContentHash>,
-}
-
-/// What tells versions of a file apart without reading it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
 }
 
 /// Why a file may not be changed.
@@ -49,9 +40,8 @@ pub(crate) enum Unseen {
 }
 
 impl ReadState {
-    /// The model has seen the file as `metadata` describes it; `hash` when it was the whole file.
-    pub(crate) fn record(&self, path: &Path, metadata: &Metadata, hash: Option<ContentHash>) {
-        let stamp = Stamp::of(metadata);
+    /// The model has seen the file as `stamp` describes it; `hash` when it was the whole file.
+    pub(crate) fn record(&self, path: &Path, stamp: Stat, hash: Option<ContentHash>) {
         let mut seen = self.seen();
         let known = seen.get(path).filter(|known| known.stamp == stamp).and_then(|known| known.hash);
         seen.insert(path.to_owned(), Seen { stamp, hash: hash.or(known) });
@@ -63,11 +53,11 @@ impl ReadState {
     }
 
     /// Whether the file with this content is the one the model saw.
-    pub(crate) fn check(&self, path: &Path, metadata: &Metadata, hash: &ContentHash) -> Result<(), Unseen> {
+    pub(crate) fn check(&self, path: &Path, stamp: Stat, hash: &ContentHash) -> Result<(), Unseen> {
         let seen = self.seen().get(path).copied().ok_or(Unseen::NeverRead)?;
         let same = match &seen.hash {
             Some(known) => known == hash,
-            None => seen.stamp == Stamp::of(metadata),
+            None => seen.stamp == stamp,
         };
         if same { Ok(()) } else { Err(Unseen::Changed) }
     }
@@ -82,17 +72,6 @@ impl ReadState {
     }
 }
 
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            size: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -103,23 +82,23 @@ mod tests {
     fn a_wholly_seen_file_is_known_by_content_and_a_partly_seen_one_by_stamp() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(b"one").unwrap();
-        let metadata = file.as_file().metadata().unwrap();
+        let metadata = Stat::from(&file.as_file().metadata().unwrap());
         let path = file.path().to_owned();
         let (one, two) = (content_hash(b"one"), content_hash(b"two"));
         let state = ReadState::default();
-        assert_eq!(state.check(&path, &metadata, &one), Err(Unseen::NeverRead));
+        assert_eq!(state.check(&path, metadata, &one), Err(Unseen::NeverRead));
 
-        state.record(&path, &metadata, None);
-        assert_eq!(state.check(&path, &metadata, &one), Ok(()));
+        state.record(&path, metadata, None);
+        assert_eq!(state.check(&path, metadata, &one), Ok(()));
         file.write_all(b" more").unwrap();
-        let grown = file.as_file().metadata().unwrap();
-        assert_eq!(state.check(&path, &grown, &one), Err(Unseen::Changed));
+        let grown = Stat::from(&file.as_file().metadata().unwrap());
+        assert_eq!(state.check(&path, grown, &one), Err(Unseen::Changed));
 
-        state.record(&path, &grown, Some(one));
-        state.record(&path, &grown, None);
-        assert_eq!(state.check(&path, &metadata, &one), Ok(()), "a new stamp on the same content");
+        state.record(&path, grown, Some(one));
+        state.record(&path, grown, None);
+        assert_eq!(state.check(&path, metadata, &one), Ok(()), "a new stamp on the same content");
         assert_eq!(
-            state.check(&path, &grown, &two),
+            state.check(&path, grown, &two),
             Err(Unseen::Changed),
             "other content under the same stamp"
         );

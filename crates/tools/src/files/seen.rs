@@ -22,15 +22,15 @@ pub(super) fn seen_content(workspace: &Workspace, path: &Path) -> Result<Vec<u8>
     if !workspace.reads().is_known(path) {
         return Err(unseen_failure(&shown, Unseen::NeverRead));
     }
-    let (mut file, metadata) = open_regular(workspace, path)?;
-    let size = metadata.len();
+    let (mut file, stat) = open_regular(workspace, path)?;
+    let size = stat.size;
     if size > MAX_BYTES {
         let message = format!("{shown} has {size} bytes; at most {MAX_BYTES} can be changed");
         return Err(Failure::new("too_large", message));
     }
     let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
     file.read_to_end(&mut content).map_err(|error| Failure::io("read", &shown, &error))?;
-    let seen = workspace.reads().check(path, &metadata, &content_hash(&content));
+    let seen = workspace.reads().check(path, stat, &content_hash(&content));
     seen.map_err(|unseen| unseen_failure(&shown, unseen))?;
     Ok(content)
 }

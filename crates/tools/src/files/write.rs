@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::atomic;
 use super::diff::unified;
 use super::exact;
 use super::read_state::content_hash;
@@ -69,9 +68,9 @@ impl Write {
         let _alone = reads.exclusive();
         let old = self.known_content(path)?;
         let content = input.content.as_bytes();
-        let replaced = atomic::replace(path, content);
-        let metadata = replaced.map_err(|error| exact::failure(&self.workspace, "write", path, &error))?;
-        reads.record(path, &metadata, Some(content_hash(content)));
+        let replaced = self.workspace.replace(path, content);
+        let stat = replaced.map_err(|error| exact::failure(&self.workspace, "write", path, &error))?;
+        reads.record(path, stat, Some(content_hash(content)));
 
         let (kind, done) = if old.is_some() { ("update", "replaced") } else { ("create", "created") };
         let (bytes, lines) = (content.len(), input.content.lines().count());
@@ -84,8 +83,8 @@ impl Write {
 
     /// The content to be replaced; the model must have seen it, unless there is none.
     fn known_content(&self, path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-        let Some(metadata) = regular_file(&self.workspace, path)? else { return Ok(None) };
-        if metadata.len() == 0 {
+        let Some(stat) = regular_file(&self.workspace, path)? else { return Ok(None) };
+        if stat.size == 0 {
             return Ok(Some(Vec::new()));
         }
         seen_content(&self.workspace, path).map(Some)

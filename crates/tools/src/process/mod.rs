@@ -7,6 +7,7 @@
 //! leave nothing of their group behind.
 
 mod capture;
+mod confine;
 mod environment;
 mod exchange;
 mod group;
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+pub use confine::{Confine, ConfineError, Confined};
 pub use environment::child_environment;
 pub(crate) use environment::without_interaction;
 pub(crate) use exchange::{Exchanged, KEPT, exchange};
@@ -84,32 +86,41 @@ pub enum RunError {
         /// What the system said.
         source: io::Error,
     },
+    /// It could not be confined, and was not started.
+    #[error("cannot confine the command: {0}")]
+    Confine(#[from] ConfineError),
     /// It started, but how it ended could not be learned.
     #[error("lost track of a running program: {0}")]
     Lost(#[source] io::Error),
 }
 
-/// Runs `command` to its end. `on_output` sees the output as it appears.
+/// Runs `command` to its end, confined where `confinement` says how. `on_output` sees the output as it appears.
 ///
 /// Returns at the latest about three seconds after the timeout or the cancellation. When this
 /// future is dropped, the program is ended in the background.
 ///
 /// # Errors
 ///
-/// When the program cannot be started or waited for.
+/// When the program cannot be confined, started or waited for.
 ///
 /// # Panics
 ///
 /// Outside a tokio runtime with time and I/O enabled.
 pub async fn run(
     command: CommandLine,
+    confinement: Option<&dyn Confine>,
     cancel: &CancellationToken,
     on_output: impl FnMut(&str) + Send + 'static,
 ) -> Result<Finished, RunError> {
     let stop = cancel.child_token();
     let _stop_when_dropped = stop.clone().drop_guard();
-    let supervisor = supervise::start(&command, on_output)?;
-    let supervised = tokio::spawn(supervisor.supervise(command.timeout, stop));
+    let allowed = command.timeout;
+    let confined = match confinement {
+        Some(confinement) => confinement.confine(command)?,
+        None => Confined::plain(command),
+    };
+    let supervisor = supervise::start(confined, on_output)?;
+    let supervised = tokio::spawn(supervisor.supervise(allowed, stop));
     supervised.await.unwrap_or_else(|error| Err(RunError::Lost(io::Error::other(error))))
 }
 

@@ -1,5 +1,6 @@
 //! A running program: its output is taken, its end awaited, its group ended when need be.
 
+use std::any::Any;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
@@ -11,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::capture::Output;
 use super::group::Group;
-use super::{CommandLine, Ending, Finished, RunError};
+use super::{Confined, Ending, Finished, RunError};
 
 /// Between TERM and KILL.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
@@ -27,10 +28,13 @@ pub(super) struct Supervisor<F> {
     group: Group,
     output: Output<F>,
     started: Instant,
+    /// What confines the program.
+    _keep: Option<Box<dyn Any + Send>>,
 }
 
 /// Starts `command` in a session of its own.
-pub(super) fn start<F: FnMut(&str)>(command: &CommandLine, on_output: F) -> Result<Supervisor<F>, RunError> {
+pub(super) fn start<F: FnMut(&str)>(confined: Confined, on_output: F) -> Result<Supervisor<F>, RunError> {
+    let Confined { command, stdin, keep } = confined;
     let failed = |source| RunError::Start { program: command.program.clone(), source };
     let (reader, writer) = io::pipe().map_err(failed)?;
     let errors = writer.try_clone().map_err(failed)?;
@@ -39,14 +43,14 @@ pub(super) fn start<F: FnMut(&str)>(command: &CommandLine, on_output: F) -> Resu
     let child = CommandWrap::with_new(&command.program, |inner| {
         inner.args(&command.arguments).current_dir(&command.directory);
         inner.env_clear().envs(command.environment.iter().map(|(name, value)| (name, value)));
-        inner.stdin(Stdio::null()).stdout(writer).stderr(errors);
+        inner.stdin(stdin.map_or_else(Stdio::null, Stdio::from)).stdout(writer).stderr(errors);
     })
     .wrap(KillOnDrop)
     .wrap(ProcessSession)
     .spawn()
     .map_err(failed)?;
     let group = Group::led_by(child.id()).map_err(failed)?;
-    Ok(Supervisor { child, group, output, started: Instant::now() })
+    Ok(Supervisor { child, group, output, started: Instant::now(), _keep: keep })
 }
 
 impl<F: FnMut(&str)> Supervisor<F> {

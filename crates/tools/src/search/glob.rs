@@ -1,6 +1,5 @@
 //! Glob: finds files by name.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,7 +16,7 @@ use super::newest::Newest;
 use super::walk::each_file;
 use crate::blocking;
 use crate::failure::Failure;
-use crate::files::{exact, missing_path};
+use crate::files::{Kind, exact, missing_path};
 use crate::input::{PathInput, WholeNumber};
 use crate::workspace::Workspace;
 
@@ -123,11 +122,11 @@ impl Glob {
                 return;
             }
             // The walk goes by names: what it finds counts when it is where the names say.
-            let Ok(found) = exact::look(entry.path()).and_then(|found| found.metadata()) else {
+            let Ok(found) = self.workspace.look(entry.path()) else {
                 failed.fetch_add(1, Ordering::Relaxed);
                 return;
             };
-            let modified = (found.mtime(), found.mtime_nsec());
+            let modified = found.modified;
             newest.lock().unwrap_or_else(PoisonError::into_inner).show(modified, entry.into_path());
         });
         if stop.is_cancelled() {
@@ -140,8 +139,8 @@ impl Glob {
     }
 
     fn check_folder(&self, folder: &Path) -> Result<(), Failure> {
-        match exact::look(folder).and_then(|found| found.metadata()) {
-            Ok(found) if found.is_dir() => Ok(()),
+        match self.workspace.look(folder) {
+            Ok(found) if found.kind == Kind::Folder => Ok(()),
             Ok(_) => {
                 let message = format!("{} is not a folder", self.workspace.display(folder));
                 Err(Failure::new("not_folder", message))
@@ -183,7 +182,7 @@ impl Glob {
 
 /// How a pattern that matches nothing may have been meant.
 fn hint(workspace: &Workspace, place: &Path, pattern: &str) -> String {
-    if exact::is_folder(place) && !workspace.is_left_out(place) {
+    if workspace.is_folder(place) && !workspace.is_left_out(place) {
         format!("; it is a folder: use {}/**", pattern.trim_end_matches('/'))
     } else if !pattern.contains('/') {
         format!("; to look in subfolders use **/{pattern}")

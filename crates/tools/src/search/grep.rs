@@ -1,6 +1,5 @@
 //! Grep: finds lines by regular expression.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +22,7 @@ use super::sink::{Collector, FileHits};
 use super::walk::each_file;
 use crate::blocking;
 use crate::failure::Failure;
-use crate::files::{exact, missing_path};
+use crate::files::{Content, Kind, exact, missing_path};
 use crate::input::{PathInput, Switch, WholeNumber};
 use crate::workspace::Workspace;
 
@@ -124,6 +123,7 @@ impl Tool for Grep {
 
 /// One search, as it is for every file.
 struct Search {
+    workspace: Workspace,
     matcher: RegexMatcher,
     settings: SearcherBuilder,
     /// Searchers whose buffers can be used again.
@@ -148,7 +148,7 @@ impl Grep {
     }
 
     fn grep(&self, input: &GrepInput, stop: &CancellationToken) -> Result<ToolOutcome, Failure> {
-        let search = Search::new(input, stop)?;
+        let search = Search::new(&self.workspace, input, stop)?;
         let target = self.target(input);
         let is_folder = self.check_target(target)?;
         let only = if is_folder { input.glob.as_deref() } else { None };
@@ -182,9 +182,9 @@ impl Grep {
     /// Whether the target is a folder, else a regular file.
     fn check_target(&self, target: &Path) -> Result<bool, Failure> {
         let shown = self.workspace.display(target);
-        match exact::look(target).and_then(|found| found.metadata()) {
-            Ok(found) if found.is_dir() => Ok(true),
-            Ok(found) if found.is_file() => Ok(false),
+        match self.workspace.look(target) {
+            Ok(found) if found.kind == Kind::Folder => Ok(true),
+            Ok(found) if found.kind == Kind::File => Ok(false),
             Ok(_) => Err(Failure::new("not_regular", format!("{shown} is neither a file nor a folder"))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(missing_path(&self.workspace, target))
@@ -226,7 +226,7 @@ impl Grep {
 }
 
 impl Search {
-    fn new(input: &GrepInput, stop: &CancellationToken) -> Result<Self, Failure> {
+    fn new(workspace: &Workspace, input: &GrepInput, stop: &CancellationToken) -> Result<Self, Failure> {
         if input.pattern.is_empty() {
             return Err(Failure::new("invalid_pattern", "the pattern is empty"));
         }
@@ -253,7 +253,17 @@ impl Search {
             // As in the matcher: `$` stands before CRLF, too.
             settings.line_terminator(LineTerminator::crlf());
         }
-        Ok(Self { matcher, settings, idle: Mutex::default(), mode, context, limit, stop: stop.clone() })
+        let workspace = workspace.clone();
+        Ok(Self {
+            workspace,
+            matcher,
+            settings,
+            idle: Mutex::default(),
+            mode,
+            context,
+            limit,
+            stop: stop.clone(),
+        })
     }
 
     fn file(&self, path: &Path, worth: Worth) -> io::Result<FileHits> {
@@ -265,7 +275,7 @@ impl Search {
                 || (presence && self.mode == OutputMode::Content),
             hits: FileHits::default(),
         };
-        let file = Stoppable { file: exact::open_file(path)?, stop: &self.stop };
+        let file = Stoppable { file: self.workspace.open(path)?.0, stop: &self.stop };
         let idle = self.idle().pop();
         let mut searcher = idle.unwrap_or_else(|| self.settings.build());
         let searched = searcher.search_reader(&self.matcher, file, &mut collector);
@@ -298,7 +308,7 @@ impl Search {
 
 /// A file whose reading ends when the search does.
 struct Stoppable<'a> {
-    file: File,
+    file: Content,
     stop: &'a CancellationToken,
 }
 
