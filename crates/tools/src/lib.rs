@@ -11,6 +11,7 @@
 mod bash;
 mod blocking;
 mod builtin;
+mod document;
 mod failure;
 mod files;
 mod hook;
