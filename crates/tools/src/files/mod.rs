@@ -1,8 +1,15 @@
 //! The tools that work on single files, and what they share.
 
+mod alone;
 mod atomic;
+mod attributes;
+mod changed;
+mod changes;
+mod decoded;
 mod diff;
+mod differences;
 mod edit;
+mod edit_input;
 pub(crate) mod exact;
 mod matching;
 mod missing;
@@ -10,6 +17,7 @@ mod near_miss;
 mod reach;
 mod read;
 mod read_state;
+mod rewrite;
 mod seen;
 mod slice;
 mod snippet;

@@ -109,16 +109,25 @@ impl Workspace {
         }
     }
 
-    /// Puts `content` at `path`, which is resolved, as a whole or not at all.
+    /// Puts `content` at `path`, which is resolved, as a whole or not at all. `was` is what the caller knows to be
+    /// there.
     ///
     /// # Errors
     ///
     /// As [`atomic::replace`].
-    pub(crate) fn replace(&self, path: &Path, content: &[u8]) -> io::Result<Stat> {
-        match self.remote() {
-            Some(remote) => remote.replace(path, content),
-            None => atomic::replace(path, content).map(|metadata| Stat::from(&metadata)),
+    pub(crate) fn replace(&self, path: &Path, content: &[u8], was: Option<&Stat>) -> io::Result<Stat> {
+        let Some(remote) = self.remote() else {
+            return atomic::replace(path, content, was).map(|metadata| Stat::from(&metadata));
+        };
+        let found = match remote.look(path) {
+            Ok(found) => Some(found),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        if found.as_ref() != was {
+            return Err(io::Error::other(atomic::ChangedMeanwhile));
         }
+        remote.replace(path, content)
     }
 
     /// At most `most` entries of a folder, in no order; `None` for a kind that the file system does not tell.

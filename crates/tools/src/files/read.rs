@@ -15,6 +15,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::reach::Content;
+use super::seen::keep_for_later;
 use super::slice::{MAX_LINE_CHARS, Slice, read_slice};
 use super::stat::Stat;
 use super::target::open_regular;
@@ -105,6 +106,7 @@ impl Read {
             return Err(Failure::new("beyond_end", message));
         }
         self.workspace.reads().record(path, stat, slice.hash);
+        keep_for_later(&self.workspace, path, stat, reader.get_mut());
         Ok(text_outcome(slice, first))
     }
 

@@ -37,6 +37,30 @@ impl From<&Metadata> for Stat {
     }
 }
 
+impl From<&rustix::fs::Stat> for Stat {
+    #[allow(
+        clippy::unnecessary_cast,
+        clippy::useless_conversion,
+        reason = "the types differ between systems"
+    )]
+    fn from(found: &rustix::fs::Stat) -> Self {
+        let kind = match rustix::fs::FileType::from_raw_mode(found.st_mode) {
+            rustix::fs::FileType::RegularFile => Kind::File,
+            rustix::fs::FileType::Directory => Kind::Folder,
+            rustix::fs::FileType::Symlink => Kind::Symlink,
+            rustix::fs::FileType::Fifo => Kind::Pipe,
+            rustix::fs::FileType::Socket => Kind::Socket,
+            _ => Kind::Device,
+        };
+        Self {
+            kind,
+            size: u64::try_from(found.st_size).unwrap_or_default(),
+            modified: (found.st_mtime as i64, found.st_mtime_nsec as i64),
+            identity: (found.st_dev as u64, found.st_ino as u64),
+        }
+    }
+}
+
 impl From<FileType> for Kind {
     fn from(kind: FileType) -> Self {
         match kind {
