@@ -1,4 +1,4 @@
-//! The eight tools, put together from what the host gives.
+//! The ten tools, put together from what the host gives.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use robota_core::{DynTool, erase};
 
+use crate::ask::{AskUserQuestion, QuestionAsker};
 use crate::bash::Bash;
 use crate::files::{Edit, Read, Write};
 use crate::process::{Confine, find_shell, without_interaction};
 use crate::search::{Glob, Grep};
+use crate::todo::{TodoList, TodoWrite};
 use crate::web::{AddressPolicy, NameService, SearchBackend, SystemNames, WebFetch, WebSearch};
 use crate::workspace::Workspace;
 
@@ -37,6 +39,10 @@ pub struct ToolOptions {
     pub unreadable: Option<PathFilter>,
     /// The search engine; without one, WebSearch says how to set it up.
     pub search: Option<Arc<dyn SearchBackend>>,
+    /// Puts questions to the user; without one, AskUserQuestion says that nobody can answer.
+    pub asker: Option<Arc<dyn QuestionAsker>>,
+    /// What TodoWrite replaces.
+    pub todos: TodoList,
 }
 
 /// Says of an absolute path whether something holds for it.
@@ -59,6 +65,8 @@ impl ToolOptions {
             names: Arc::new(SystemNames),
             unreadable: None,
             search: None,
+            asker: None,
+            todos: TodoList::default(),
         }
     }
 }
@@ -74,11 +82,21 @@ impl fmt::Debug for ToolOptions {
     }
 }
 
-/// Bash, Read, Write, Edit, Glob, Grep, WebFetch and WebSearch, in this order.
+/// Bash, Read, Write, Edit, Glob, Grep, WebFetch, WebSearch, AskUserQuestion and TodoWrite, in this order.
 #[must_use]
 pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
-    let ToolOptions { workspace, environment, shell, confinement, address_policy, names, unreadable, search } =
-        options;
+    let ToolOptions {
+        workspace,
+        environment,
+        shell,
+        confinement,
+        address_policy,
+        names,
+        unreadable,
+        search,
+        asker,
+        todos,
+    } = options;
     let workspace = workspace.leaving_out(unreadable);
     let environment = without_interaction(&environment);
     vec![
@@ -90,6 +108,8 @@ pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
         erase(Grep { workspace }),
         erase(WebFetch { policy: address_policy, names }),
         erase(WebSearch { backend: search }),
+        erase(AskUserQuestion { asker }),
+        erase(TodoWrite { list: todos }),
     ]
 }
 
@@ -147,7 +167,10 @@ mod tests {
             taken::<Grep>(),
             taken::<WebFetch>(),
             taken::<WebSearch>(),
+            taken::<AskUserQuestion>(),
+            taken::<TodoWrite>(),
         ];
+        assert_eq!(tools.len(), taken.len());
         for (tool, taken) in tools.iter().zip(taken) {
             let spec = tool.spec();
             let others: BTreeSet<&str> =

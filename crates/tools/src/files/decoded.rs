@@ -30,6 +30,11 @@ impl Decoded {
         self.content.get(self.mark().len()..).unwrap_or_default()
     }
 
+    /// Whether the file has these bytes.
+    pub(super) fn is(&self, bytes: &[u8]) -> bool {
+        self.encode(&self.content).is_ok_and(|own| *own == *bytes)
+    }
+
     /// What a changed content begins with.
     pub(super) fn mark(&self) -> &'static str {
         if self.encoding.is_utf8() && !self.encoding.mark_bytes().is_empty() { MARK } else { "" }

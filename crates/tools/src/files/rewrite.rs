@@ -4,12 +4,14 @@ use super::changes::{Change, then};
 use super::diff::newlines;
 use super::edit_input::Replacement;
 use super::matching::{Endings, MAX_PLACES, Matches, Plan, find, plan};
-use super::near_miss::closest_place;
+use super::near_miss::{most_alike, same_but_for_form};
 use super::seen::{MAX_BYTES, too_large};
 use crate::failure::Failure;
 
 /// Lines named when a text is ambiguous.
 const MAX_NAMED_LINES: usize = 5;
+/// With fewer bytes, a text that is there says nothing.
+const MIN_TELLING: usize = 10;
 
 /// A text after all replacements.
 pub(super) struct Rewritten {
@@ -36,7 +38,16 @@ pub(super) fn rewrite(
         let current = made.as_ref().map_or(text, |made| made.content.get(mark.len()..).unwrap_or_default());
         let plan = plan_of(shown, current, edit).map_err(|failure| match edits.len() {
             1 => failure,
-            count => failure.after(&format!("nothing was changed: edit {} of {count}: ", number + 1)),
+            count => {
+                let before =
+                    if number > 0 && text.contains(&*edit.old_string) && !current.contains(&*edit.old_string)
+                    {
+                        "an edit before it changed its place: "
+                    } else {
+                        ""
+                    };
+                failure.after(&format!("nothing was changed: edit {} of {count}: {before}", number + 1))
+            }
         })?;
         let (content, changes) = plan.apply(mark, current);
         let replacements = plan.count();
@@ -108,15 +119,21 @@ fn chosen(
 }
 
 fn no_match(shown: &str, text: &str, edit: &Replacement) -> Failure {
-    let hint = closest_place(text, &edit.old_string).map(|place| format!("; {place}"));
-    let there = || {
-        let at =
-            Some(&edit.new_string).filter(|new| !new.trim().is_empty()).and_then(|new| text.find(&**new))?;
-        let line = newlines(text, 0, at) + 1;
-        Some(format!("; newString is there already, at line {line}"))
-    };
-    let hint = there().or(hint).unwrap_or_default();
+    let Replacement { old_string: old, new_string: new, .. } = edit;
+    let hint = same_but_for_form(text, old)
+        .or_else(|| done_already(text, old, new))
+        .or_else(|| most_alike(text, old));
+    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
     Failure::new("no_match", format!("oldString does not occur in {shown}{hint}"))
+}
+
+fn done_already(text: &str, old: &str, new: &str) -> Option<String> {
+    // A short text, or a part of the old one, may be there for any reason.
+    if new.trim().len() < MIN_TELLING || old.contains(new) {
+        return None;
+    }
+    let line = newlines(text, 0, text.find(new)?) + 1;
+    Some(format!("newString is there already, at line {line}"))
 }
 
 fn ambiguous(

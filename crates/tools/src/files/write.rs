@@ -72,7 +72,7 @@ impl Write {
         let shown = self.workspace.display(path);
         let old = self.known_content(path)?;
         let new = NewContent::new(&input.content, old.as_ref(), &shown)?;
-        let unchanged = old.as_ref().is_some_and(|old| *old.bytes == *new.bytes);
+        let unchanged = old.as_ref().is_some_and(|old| old.is(&new.bytes));
         if !unchanged {
             let stat = self.workspace.replace(path, &new.bytes, old.as_ref().map(|old| &old.stat));
             let stat = stat.map_err(|error| self.not_replaced(path, &error))?;
@@ -102,8 +102,7 @@ impl Write {
         } else {
             seen_content(&self.workspace, path)?
         };
-        let decoded = Decoded::new(known.content.clone());
-        Ok(Some(Existing { bytes: known.content, decoded, stat: known.stat }))
+        Ok(Some(Existing { decoded: Decoded::new(known.content), stat: known.stat }))
     }
 
     fn not_replaced(&self, path: &Path, error: &std::io::Error) -> Failure {
@@ -117,13 +116,16 @@ impl Write {
 
 /// What is at the place already.
 struct Existing {
-    bytes: Vec<u8>,
     /// `None` when it is no text.
     decoded: Option<Decoded>,
     stat: super::stat::Stat,
 }
 
 impl Existing {
+    fn is(&self, bytes: &[u8]) -> bool {
+        self.decoded.as_ref().is_some_and(|decoded| decoded.is(bytes))
+    }
+
     fn text(&self) -> &str {
         self.decoded.as_ref().map_or("", Decoded::text)
     }
