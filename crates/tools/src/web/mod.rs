@@ -12,6 +12,8 @@ mod html;
 mod media;
 mod names;
 mod page;
+mod plain;
+mod readable;
 mod request_headers;
 mod route;
 mod search;

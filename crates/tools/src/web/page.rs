@@ -66,7 +66,7 @@ pub(super) async fn read(mut response: Response) -> Result<Page, NoPage> {
 
 fn convert(text: String, form: Form) -> String {
     match form {
-        Form::Html => to_markdown(&text),
+        Form::Html => to_markdown(&text, None).text,
         Form::Text => text,
         Form::Json => {
             let value = serde_json::from_str::<serde_json::Value>(&text);
