@@ -25,6 +25,6 @@ pub use hook::{CommandHook, HttpHook};
 pub use web::{
     AddressPolicy, BraveSearch, Destination, NameService, NotAHost, Redirect, Refused, RouteVerdict,
     SearchBackend, SearchError, SearchHit, SpecialRange, SystemNames, TableNames, UrlRowError, UrlRowVerdict,
-    UrlVerdict, check_route, check_url_row,
+    UrlVerdict, WebFetchOptions, check_route, check_url_row,
 };
 pub use workspace::Workspace;

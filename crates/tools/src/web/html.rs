@@ -91,6 +91,8 @@ mod tests {
             ),
             format!("<p>start</p>{}end", "<div><template></div></template>".repeat(100_000)),
             format!("<p>start</p>{}end", "<svg><style>".repeat(100_000)),
+            format!("<p>start</p>{}<pre>{}", "<ul><li>".repeat(99), "x\n".repeat(500_000)),
+            format!("<p>start</p>{}", "<section>one, two, three<p>four, five, six".repeat(9_000)),
         ];
         for page in pages {
             let markdown = markdown(&page);

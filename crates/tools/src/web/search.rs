@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::fetch::with_causes;
+use super::unreached::with_causes;
 use crate::failure::Failure;
 use crate::input::WholeNumber;
 

@@ -11,6 +11,10 @@ use super::tag::Tag;
 
 /// Elements open at once.
 const MAX_DEPTH: usize = 100;
+/// Lists and quotations open at once: Markdown repeats a mark of each at the beginning of every line.
+const MAX_MARGIN: usize = 12;
+/// Bytes of such marks; the page is cut there.
+const MAX_MARGINS: usize = 4_000_000;
 /// Tags of the result; the page is cut there.
 const MAX_TAGS: usize = 50_000;
 /// Bytes of an attribute; longer ones, such as images written out in an address, are left out.
@@ -66,6 +70,7 @@ pub(super) fn tidy(html: &str, base: Option<&Url>, detail: Detail) -> Tidied {
     let mut tidy = Tidy {
         out: Tidied { html: String::with_capacity(html.len() / 2), ..Tidied::default() },
         open: Vec::new(),
+        margins: 0,
         endless: Vec::new(),
         base: base.filter(|base| base.as_str().len() <= MAX_ATTRIBUTE).cloned(),
         based: false,
@@ -75,7 +80,7 @@ pub(super) fn tidy(html: &str, base: Option<&Url>, detail: Detail) -> Tidied {
     while let Some((text, after)) = rest.split_once('<') {
         tidy.text(text);
         rest = tidy.markup(after);
-        if tidy.out.tags > MAX_TAGS || tidy.out.html.len() > html.len() + MAX_GROWTH {
+        if tidy.is_too_much(html.len()) {
             tidy.close_to(0);
             tidy.out.html.push_str("<p>[page cut here]</p>");
             return tidy.out;
@@ -90,6 +95,8 @@ struct Tidy {
     out: Tidied,
     /// Names of the kept elements that are open, outermost first.
     open: Vec<Element>,
+    /// Bytes that Markdown will have before lines of listings.
+    margins: usize,
     /// Names of which no further end stands in the page.
     endless: Vec<String>,
     /// What links are relative to.
@@ -101,8 +108,29 @@ struct Tidy {
 
 impl Tidy {
     fn text(&mut self, text: &str) {
+        let text = if self.open.contains(&Element::Block("pre")) { self.within_margins(text) } else { text };
         self.out.text += text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count();
         self.out.html.push_str(text);
+    }
+
+    /// The part of a listing for whose margins there is room.
+    fn within_margins<'a>(&mut self, text: &'a str) -> &'a str {
+        let margin = self.margin() * 2;
+        let mut ends = text.match_indices('\n').map(|(at, _)| at);
+        let end = ends.find(|_| {
+            self.margins += margin;
+            self.margins > MAX_MARGINS
+        });
+        end.and_then(|end| text.get(..end)).unwrap_or(text)
+    }
+
+    /// Lists and quotations that are open.
+    fn margin(&self) -> usize {
+        self.open.iter().filter(|open| has_margin(open)).count()
+    }
+
+    fn is_too_much(&self, page: usize) -> bool {
+        self.out.tags > MAX_TAGS || self.out.html.len() > page + MAX_GROWTH || self.margins > MAX_MARGINS
     }
 
     /// Handles what stands behind a `<`; gives what follows it.
@@ -178,7 +206,7 @@ impl Tidy {
         }
         let holds = matches!(element, Element::Block(_) | Element::Mark(_) | Element::Inline(_));
         if holds {
-            if self.open.len() == MAX_DEPTH {
+            if self.open.len() == MAX_DEPTH || (has_margin(&element) && self.margin() == MAX_MARGIN) {
                 return;
             }
             self.open.push(element);
@@ -302,6 +330,11 @@ fn element(name: &str, detail: Detail) -> Element {
     }
 }
 
+/// Whether Markdown has a mark of the element at the beginning of each line inside.
+fn has_margin(element: &Element) -> bool {
+    matches!(element, Element::Block("ul" | "ol" | "blockquote"))
+}
+
 /// The blocks whose names say which part of a page they are.
 fn part(name: &str) -> Option<&'static str> {
     let parts = ["section", "article", "main", "header", "footer", "aside", "form", "figure", "figcaption"];
@@ -420,6 +453,11 @@ mod tests {
         assert_eq!(deep, "<div>".repeat(MAX_DEPTH) + &"</div>".repeat(MAX_DEPTH));
         let long = lean(&"<p>x".repeat(200_000));
         assert!(long.matches('<').count() <= MAX_TAGS + 3 && long.ends_with("<p>[page cut here]</p>"));
+        for text in ["x\n".repeat(200_000), "x\n</x>".repeat(200_000)] {
+            let margins = lean(&format!("{}<pre>{text}", "<ul>".repeat(20)));
+            assert_eq!(margins.matches("<ul>").count(), MAX_MARGIN);
+            assert_eq!(margins.matches('x').count(), MAX_MARGINS / (2 * MAX_MARGIN) + 1);
+        }
         assert_eq!(lean(&"<nav>".repeat(100_000)), "");
     }
 
