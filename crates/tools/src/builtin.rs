@@ -13,7 +13,7 @@ use crate::files::{Edit, Read, Write};
 use crate::process::{Confine, find_shell, without_interaction};
 use crate::search::{Glob, Grep};
 use crate::todo::{TodoList, TodoWrite};
-use crate::web::{AddressPolicy, NameService, SearchBackend, SystemNames, WebFetch, WebSearch};
+use crate::web::{AddressPolicy, NameService, SearchBackend, SystemNames, WebFetch, WebFetchOptions, WebSearch};
 use crate::workspace::Workspace;
 
 /// What the built-in tools need of their host.
@@ -31,6 +31,8 @@ pub struct ToolOptions {
     pub confinement: Option<Arc<dyn Confine>>,
     /// Which addresses WebFetch may reach.
     pub address_policy: AddressPolicy,
+    /// How WebFetch behaves otherwise.
+    pub web_fetch: WebFetchOptions,
     /// Where WebFetch looks names up; each is looked up once for each request.
     pub names: Arc<dyn NameService>,
     /// Files and folders that Glob, Grep and lists of similar names leave out, because permission rules
@@ -62,6 +64,7 @@ impl ToolOptions {
             shell,
             confinement: None,
             address_policy: AddressPolicy::default(),
+            web_fetch: WebFetchOptions::default(),
             names: Arc::new(SystemNames),
             unreadable: None,
             search: None,
@@ -85,18 +88,8 @@ impl fmt::Debug for ToolOptions {
 /// Bash, Read, Write, Edit, Glob, Grep, WebFetch, WebSearch, AskUserQuestion and TodoWrite, in this order.
 #[must_use]
 pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
-    let ToolOptions {
-        workspace,
-        environment,
-        shell,
-        confinement,
-        address_policy,
-        names,
-        unreadable,
-        search,
-        asker,
-        todos,
-    } = options;
+    let ToolOptions { workspace, environment, shell, confinement, .. } = options;
+    let ToolOptions { address_policy, web_fetch, names, unreadable, search, asker, todos, .. } = options;
     let workspace = workspace.leaving_out(unreadable);
     let environment = without_interaction(&environment);
     vec![
@@ -106,7 +99,7 @@ pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
         erase(Edit { workspace: workspace.clone() }),
         erase(Glob { workspace: workspace.clone() }),
         erase(Grep { workspace }),
-        erase(WebFetch { policy: address_policy, names }),
+        erase(WebFetch::new(address_policy, names, web_fetch)),
         erase(WebSearch { backend: search }),
         erase(AskUserQuestion { asker }),
         erase(TodoWrite { list: todos }),

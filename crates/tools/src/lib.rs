@@ -18,6 +18,7 @@ mod files;
 mod hook;
 mod input;
 pub mod process;
+mod proxy;
 mod search;
 mod todo;
 mod web;
@@ -27,9 +28,11 @@ pub use ask::{Answer, Asked, Question, QuestionAsker, QuestionOption};
 pub use builtin::{PathFilter, ToolOptions, builtin_tools};
 pub use hook::{CommandHook, HttpHook};
 pub use todo::{Todo, TodoList, TodoStatus};
+pub use proxy::{DomainAllowList, NetworkProxy, NotADomain, ProxyListener, RefusedHost};
 pub use web::{
     AddressPolicy, BraveSearch, Destination, NameService, NotAHost, Redirect, Refused, RouteVerdict,
-    SearchBackend, SearchError, SearchHit, SpecialRange, SystemNames, TableNames, UrlRowError, UrlRowVerdict,
-    UrlVerdict, check_route, check_url_row,
+    SearchBackend, SearchConfig, SearchConfigError, SearchError, SearchHit, SearchProvider, SearxngSearch,
+    SpecialRange, SystemNames, TableNames, TavilySearch, UrlRowError, UrlRowVerdict, UrlVerdict,
+    WebFetchOptions, check_route, check_url_row, search_backend,
 };
 pub use workspace::Workspace;
