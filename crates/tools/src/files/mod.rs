@@ -7,6 +7,7 @@ pub(crate) mod exact;
 mod line_index;
 mod matching;
 mod missing;
+pub(crate) mod name;
 mod near_miss;
 mod passing;
 mod reach;

@@ -29,6 +29,8 @@ use crate::workspace::Workspace;
 const DEFAULT_LIMIT: usize = 2_000;
 /// Larger files are known by their stamp only.
 const MAX_HASHED_BYTES: u64 = 8 * 1024 * 1024;
+/// Bytes passed by one call on the way to its first line.
+const REACH: u64 = 8 * 1024 * 1024 * 1024;
 const BUFFER: usize = 256 * 1024;
 
 pub(crate) struct Read {
@@ -139,7 +141,7 @@ impl Read {
         }
         let first = input.offset.map_or(1, |offset| offset.count().max(1));
         let limit = input.limit.map_or(DEFAULT_LIMIT, |limit| limit.count().max(1));
-        let range = Range { first, limit };
+        let range = Range { first, limit, reach: REACH };
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
             && let Some(cells) = self.notebook(&mut opened, range)?
         {

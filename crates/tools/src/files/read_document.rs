@@ -143,7 +143,7 @@ fn pages_outcome(shown: &str, read: &PdfText) -> ToolOutcome {
     let mut text = String::new();
     let (mut chars, mut last, mut cut) = (0, 0, false);
     for (number, page) in &read.pages {
-        let room = MAX_CHARS - NOTICE_ROOM - chars;
+        let room = (MAX_CHARS - NOTICE_ROOM).saturating_sub(chars);
         let heading = format!("--- page {number} of {total} ---\n");
         let length = heading.len() + page.chars().count() + 2;
         if length > room && last > 0 {

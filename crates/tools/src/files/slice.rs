@@ -12,8 +12,6 @@ use super::shown::{MAX_CHARS, MAX_LINE_CHARS};
 const MAX_LINE_BYTES: usize = 4 * (MAX_LINE_CHARS + 1);
 /// Bytes of one line that are passed to find its end.
 const MAX_LINE_SKIP: u64 = 64 * 1024 * 1024;
-/// Bytes passed by one call on the way to its first line.
-const MAX_SCAN: u64 = 8 * 1024 * 1024 * 1024;
 /// Bytes between two places that are noted on the way.
 const NOTE_EVERY: u64 = 4 * 1024 * 1024;
 
@@ -33,6 +31,8 @@ pub(super) struct Range {
     pub(super) first: usize,
     /// How many at most.
     pub(super) limit: usize,
+    /// Bytes that may be passed on the way to the first one.
+    pub(super) reach: u64,
 }
 
 /// Lines as bytes.
@@ -104,7 +104,7 @@ pub(super) fn read_lines(
 ) -> io::Result<Lines> {
     let mut source = Source { reader, stop, place: from };
     let mut lines = Lines::default();
-    let end = source.skip_to(range.first, &mut note)?;
+    let end = source.skip_to(range, &mut note)?;
     lines.next = source.place;
     if let Some(end) = end {
         return Ok(Lines { end, ..lines });
@@ -141,15 +141,15 @@ struct Source<'a, R> {
 }
 
 impl<R: BufRead> Source<'_, R> {
-    /// Goes to the beginning of line `first`; tells why when that cannot be reached.
-    fn skip_to(&mut self, first: usize, note: &mut impl FnMut(Place)) -> io::Result<Option<End>> {
+    /// Goes to the beginning of the range; tells why when that cannot be reached.
+    fn skip_to(&mut self, range: Range, note: &mut impl FnMut(Place)) -> io::Result<Option<End>> {
         let (mut noted, begin) = (self.place.offset, self.place.offset);
         let mut in_line = false;
-        while self.place.passed + 1 < first {
-            if self.place.offset - begin >= MAX_SCAN {
+        while self.place.passed + 1 < range.first {
+            if self.place.offset - begin >= range.reach {
                 return Ok(Some(End::FarAway));
             }
-            let missing = first - 1 - self.place.passed;
+            let missing = range.first - 1 - self.place.passed;
             let buffer = self.fill()?;
             if buffer.is_empty() {
                 // What follows the last line end is a line, too.
@@ -247,8 +247,10 @@ mod tests {
         let mut reader = BufReader::with_capacity(buffer, rest);
         let (first, limit) = range;
         let (stop, mut places) = (CancellationToken::new(), Vec::new());
-        let lines =
-            read_lines(&mut reader, from, Range { first, limit }, &stop, |place| places.push(place)).unwrap();
+        let lines = read_lines(&mut reader, from, Range { first, limit, reach: 999 }, &stop, |place| {
+            places.push(place);
+        })
+        .unwrap();
         (lines, places)
     }
 
@@ -283,10 +285,10 @@ mod tests {
         }
         let stop = CancellationToken::new();
         let mut zeros = Zeros(vec![0; 1024 * 1024]);
-        let range = Range { first: 1, limit: 5 };
+        let range = Range { first: 1, limit: 5, reach: 10_000_000 };
         let lines = read_lines(&mut zeros, Place::default(), range, &stop, |_| {}).unwrap();
         assert_eq!((lines.len(), lines.end, lines.next), (1, End::LongLine, Place { passed: 1, offset: 0 }));
-        let far = Range { first: 2, limit: 5 };
+        let far = Range { first: 2, ..range };
         let lines = read_lines(&mut zeros, Place::default(), far, &stop, |_| {}).unwrap();
         assert_eq!((lines.len(), lines.end), (0, End::FarAway));
         stop.cancel();

@@ -3,6 +3,7 @@
 //! Glyphs are taken in the order in which the page draws them, which programs that write PDF keep to the order of
 //! reading; a gap makes a space, and a step across the line makes a new one.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
 use hayro_interpret::font::{Glyph, GlyphRun};
@@ -21,7 +22,7 @@ const EM: f64 = 1_000.0;
 /// Characters of one page.
 const MAX_PAGE_CHARS: usize = 500_000;
 /// Drawing steps of one page.
-const MAX_STEPS: usize = 20_000_000;
+const MAX_STEPS: usize = 5_000_000;
 
 /// When to give up.
 #[derive(Clone, Debug)]
@@ -47,18 +48,26 @@ impl<'a> PageReader<'a> {
         Self { pdf, cache: InterpreterCache::new() }
     }
 
-    /// The text of a page. Ends the thread by unwinding when `pause` is over.
+    /// The text of a page; its beginning when that takes too long or is too much.
     pub(super) fn text(&self, page: &Page<'a>, pause: &Pause) -> String {
         let (xref, settings) = (self.pdf.xref(), InterpreterSettings::default());
         let everywhere = Rect::new(-1e6, -1e6, 1e6, 1e6);
         let mut context = Context::new(Affine::IDENTITY, everywhere, &self.cache, xref, settings);
         let mut lines =
             LineWriter { pause, text: String::new(), pen: None, last_run: None, chars: 0, steps: 0 };
-        interpret_page(page, &mut context, &mut lines);
+        let drawn = catch_unwind(AssertUnwindSafe(|| interpret_page(page, &mut context, &mut lines)));
+        if let Err(reason) = drawn
+            && !reason.is::<Enough>()
+        {
+            resume_unwind(reason);
+        }
         lines.text.truncate(lines.text.trim_end().len());
         lines.text
     }
 }
+
+/// Why drawing was left.
+struct Enough;
 
 /// Where the last glyph ended.
 #[derive(Clone, Copy)]
@@ -83,10 +92,10 @@ impl LineWriter<'_> {
     /// Counts a drawing step, and looks at the clock from time to time.
     fn step(&mut self) {
         self.steps += 1;
-        let over = self.steps > MAX_STEPS || (self.steps.is_multiple_of(256) && self.pause.is_over());
-        if over {
-            // The interpreter cannot be told to stop; the thread ends here, without the message of a panic.
-            std::panic::resume_unwind(Box::new("given up"));
+        let much = self.steps > MAX_STEPS || self.chars > MAX_PAGE_CHARS;
+        if much || (self.steps.is_multiple_of(256) && self.pause.is_over()) {
+            // The interpreter cannot be told to stop in another way; this one prints nothing.
+            resume_unwind(Box::new(Enough));
         }
     }
 
@@ -139,9 +148,6 @@ impl LineWriter<'_> {
     }
 
     fn put(&mut self, c: char) {
-        if self.chars >= MAX_PAGE_CHARS {
-            return;
-        }
         self.chars += 1;
         let spelled = match c {
             '\u{FB00}' => "ff",

@@ -166,6 +166,10 @@ fn read_pages(bytes: Vec<u8>, pages: RangeInclusive<usize>, pause: &Pause, told:
     };
     let (first, total) = (*pages.start(), pdf.pages().len());
     let last = (*pages.end()).min(total).min(first.saturating_add(MAX_PAGES - 1));
+    if total == 0 {
+        let _ = tell(Told::Failed(PdfError::Invalid));
+        return;
+    }
     if first > total || first == 0 {
         let _ = tell(Told::Failed(PdfError::NoSuchPage { first, total }));
         return;
@@ -174,7 +178,11 @@ fn read_pages(bytes: Vec<u8>, pages: RangeInclusive<usize>, pause: &Pause, told:
     let reader = PageReader::new(&pdf);
     for number in first..=last {
         let Some(page) = pdf.pages().get(number - 1) else { break };
-        if pause.is_over() || !tell(Told::Page(number, reader.text(page, pause))) {
+        if pause.is_over() {
+            let _ = tell(Told::Failed(PdfError::TooSlow));
+            return;
+        }
+        if !tell(Told::Page(number, reader.text(page, pause))) {
             return;
         }
     }
