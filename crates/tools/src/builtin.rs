@@ -13,7 +13,9 @@ use crate::files::{Edit, Read, Write};
 use crate::process::{Confine, find_shell, without_interaction};
 use crate::search::{Glob, Grep};
 use crate::todo::{TodoList, TodoWrite};
-use crate::web::{AddressPolicy, NameService, SearchBackend, SystemNames, WebFetch, WebFetchOptions, WebSearch};
+use crate::web::{
+    AddressPolicy, NameService, SearchBackend, SystemNames, WebFetch, WebFetchOptions, WebSearch,
+};
 use crate::workspace::Workspace;
 
 /// What the built-in tools need of their host.
@@ -94,7 +96,7 @@ pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
     let environment = without_interaction(&environment);
     vec![
         erase(Bash { workspace: workspace.clone(), shell, environment, confinement }),
-        erase(Read { workspace: workspace.clone() }),
+        erase(Read::new(workspace.clone())),
         erase(Write { workspace: workspace.clone() }),
         erase(Edit { workspace: workspace.clone() }),
         erase(Glob { workspace: workspace.clone() }),

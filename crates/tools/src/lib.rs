@@ -27,8 +27,8 @@ mod workspace;
 pub use ask::{Answer, Asked, Question, QuestionAsker, QuestionOption};
 pub use builtin::{PathFilter, ToolOptions, builtin_tools};
 pub use hook::{CommandHook, HttpHook};
-pub use todo::{Todo, TodoList, TodoStatus};
 pub use proxy::{DomainAllowList, NetworkProxy, NotADomain, ProxyListener, RefusedHost};
+pub use todo::{Todo, TodoList, TodoStatus};
 pub use web::{
     AddressPolicy, BraveSearch, Destination, NameService, NotAHost, Redirect, Refused, RouteVerdict,
     SearchBackend, SearchConfig, SearchConfigError, SearchError, SearchHit, SearchProvider, SearxngSearch,

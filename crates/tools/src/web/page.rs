@@ -8,6 +8,7 @@ use reqwest::{Response, Url};
 use super::charset::{Hints, decode};
 use super::html::{Markdown, to_markdown};
 use super::media::{Form, form_of, guess_form, says_nothing, split_type};
+use crate::document::pdf::{PdfError, pdf_text};
 
 /// Bytes of a body that are taken, as they are when nothing is compressed; the rest of a longer one is not fetched.
 const MAX_BODY: usize = 5_000_000;
@@ -30,6 +31,8 @@ pub(super) struct Page {
 /// Why a response has no page.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoPage {
+    #[error("the PDF cannot be read: {0}")]
+    Pdf(#[from] PdfError),
     #[error("the transfer broke off")]
     Transfer(#[from] reqwest::Error),
     #[error("the response is {media_type}{size}, not text; to keep it, download it into a file with Bash")]
@@ -44,7 +47,7 @@ impl NoPage {
     pub(super) const fn code(&self) -> &'static str {
         match self {
             Self::Transfer(_) => "network",
-            Self::NotText { .. } | Self::Coding { .. } => "no_text",
+            Self::NotText { .. } | Self::Coding { .. } | Self::Pdf(_) => "no_text",
             Self::TooLarge { .. } => "too_large",
         }
     }
@@ -52,7 +55,8 @@ impl NoPage {
 
 /// Reads the response of `url` to its end, or to the size limit.
 pub(super) async fn read(response: Response, url: &Url) -> Result<Page, NoPage> {
-    let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let header =
+        |name| response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let (media_type, charset) = split_type(header(CONTENT_TYPE));
     // What was undone has no such header any more.
     let coding = header(CONTENT_ENCODING).trim().to_ascii_lowercase();
@@ -103,7 +107,7 @@ fn convert(body: &[u8], form: Form, charset: Option<&str>, url: &Url) -> Result<
     let text = || decode(body, Hints { told: charset, is_markup, host: url.host_str() });
     let text = match form {
         Form::Html => return Ok(to_markdown(&text(), Some(url))),
-        Form::Pdf => pdf_text(body)?,
+        Form::Pdf => pages_of(body)?,
         Form::Xml | Form::Text => text(),
         Form::Json => indented(text()),
     };
@@ -143,9 +147,19 @@ impl Write for Bounded {
 }
 
 /// The text of a PDF, page by page.
-fn pdf_text(body: &[u8]) -> Result<String, NoPage> {
-    let size = format!(" of {} bytes", body.len());
-    Err(NoPage::NotText { media_type: "application/pdf".to_owned(), size })
+fn pages_of(body: &[u8]) -> Result<String, NoPage> {
+    let document = pdf_text(body, None)?;
+    let pages = document.pages.iter().map(|(number, text)| {
+        let text = if text.trim().is_empty() { "(no text)" } else { text.trim_end() };
+        format!("[page {number} of {}]\n{text}", document.total_pages)
+    });
+    let mut text = pages.collect::<Vec<_>>().join("\n\n");
+    if let Some(why) = &document.missing {
+        text.push_str(&format!("\n\n[the pages after that are missing: {why}]"));
+    } else if document.pages.len() < document.total_pages {
+        text.push_str("\n\n[more pages follow: download the file and use Read with pages]");
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -9,8 +9,12 @@ use crate::failure::Failure;
 pub(super) fn unreached(url: &str, error: &reqwest::Error) -> Failure {
     let cause = io_cause(error);
     let (code, what) = match cause.map(io::Error::kind) {
-        _ if error.is_timeout() => ("timed_out", "the server did not answer; it may be down, try again later"),
-        Some(ErrorKind::TimedOut) => ("timed_out", "the server did not answer; it may be down, try again later"),
+        _ if error.is_timeout() => {
+            ("timed_out", "the server did not answer; it may be down, try again later")
+        }
+        Some(ErrorKind::TimedOut) => {
+            ("timed_out", "the server did not answer; it may be down, try again later")
+        }
         Some(ErrorKind::ConnectionRefused) => {
             ("connection_refused", "nothing listens there; check host and port, or whether the server runs")
         }

@@ -13,6 +13,7 @@ mod hooks_http;
 mod path_corpus;
 mod proxy;
 mod read;
+mod read_document;
 mod server;
 mod session;
 mod specs;
