@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -132,7 +133,8 @@ impl Workspace {
     }
 
     /// A path for the model: relative to the current folder where it lies inside, else absolute.
-    /// Always one line: control characters in names are escaped, a line break as `\n`.
+    /// Always one line: control characters in names are escaped, a line break as `\n`, and bytes that are no
+    /// UTF-8, as `\xe9`.
     #[must_use]
     pub fn display(&self, resolved: &Path) -> String {
         match resolved.strip_prefix(self.current_dir()) {
@@ -155,17 +157,20 @@ impl fmt::Debug for Workspace {
 }
 
 fn one_line(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    if !text.contains(char::is_control) {
-        return text.into_owned();
-    }
-    let mut shown = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if c.is_control() {
-            shown.extend(c.escape_default());
+    let mut shown = String::with_capacity(path.as_os_str().len());
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        if !chunk.valid().contains(char::is_control) {
+            shown.push_str(chunk.valid());
         } else {
-            shown.push(c);
+            for c in chunk.valid().chars() {
+                if c.is_control() {
+                    shown.extend(c.escape_default());
+                } else {
+                    shown.push(c);
+                }
+            }
         }
+        shown.extend(chunk.invalid().iter().flat_map(|byte| byte.escape_ascii().map(char::from)));
     }
     shown
 }

@@ -213,6 +213,7 @@ impl Grep {
             workspace: &self.workspace,
             mode: input.output_mode.unwrap_or_default(),
             separated: matches!(plan.wanted, Yield::Lines { before, after, .. } if before + after > 0),
+            across_lines: plan.across_lines,
             window,
             unreadable: walked.unreadable + failed.into_inner(),
             binary: binary.into_inner(),

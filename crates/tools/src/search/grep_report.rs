@@ -17,6 +17,8 @@ pub(super) struct Report<'a> {
     pub(super) mode: OutputMode,
     /// A line stands between the lines of one place and those of another.
     pub(super) separated: bool,
+    /// Counts are of matches, which may span lines, not of lines.
+    pub(super) across_lines: bool,
     pub(super) window: Window,
     pub(super) unreadable: usize,
     /// Files that were not searched to their end, because they are binary.
@@ -46,7 +48,8 @@ impl Report<'_> {
         }
         if self.mode == OutputMode::Count && shown > 0 {
             let (matches, files) = (kept.matches, kept.found_files);
-            text.push_str(&format!("[{matches} matches in {files} files]\n"));
+            let what = if self.across_lines { "matches" } else { "matching lines" };
+            text.push_str(&format!("[{matches} {what} in {files} files]\n"));
         }
         let next = offset + shown;
         if more {
@@ -68,7 +71,7 @@ impl Report<'_> {
     /// Says what was not searched.
     fn note(&self, text: &mut String, nothing: bool) {
         if self.binary > 0 && nothing {
-            text.push_str(&format!("[{} binary files were not searched]\n", self.binary));
+            text.push_str(&format!("[binary files not searched: {}]\n", self.binary));
         }
         if self.unreadable > 0 {
             text.push_str(&format!("[{} folders or files could not be searched]\n", self.unreadable));

@@ -108,7 +108,12 @@ mod tests {
     use super::*;
 
     fn hits(lines: usize) -> FileHits {
-        FileHits { lines: vec![":1:x".to_owned(); lines], matches: lines as u64, cut: false, binary_from: None }
+        FileHits {
+            lines: vec![":1:x".to_owned(); lines],
+            matches: lines as u64,
+            cut: false,
+            binary_from: None,
+        }
     }
 
     fn first(files: &[(usize, usize)]) -> (Vec<(PathBuf, usize)>, bool) {

@@ -17,7 +17,8 @@ pub(super) struct Expression<'a> {
 
 /// Compiles `wanted`; the second value tells whether it may match across lines.
 ///
-/// A pattern that contains a line break may, asked for or not; `.` then still ends at the line.
+/// A pattern that contains a line break may, asked for or not; `.` then still ends at the line. CRLF counts as the
+/// end of a line for `$` only where matches do not span lines: there `.` must match its first half.
 ///
 /// # Errors
 ///
@@ -37,7 +38,7 @@ pub(super) fn compile(wanted: Expression<'_>) -> Result<(RegexMatcher, bool), Fa
 
 fn across_lines(wanted: Expression<'_>) -> Result<RegexMatcher, Failure> {
     let mut builder = builder(wanted);
-    builder.dot_matches_new_line(wanted.multiline).crlf(true).line_terminator(None);
+    builder.dot_matches_new_line(wanted.multiline);
     builder.build(wanted.pattern).map_err(|error| invalid(wanted.pattern, &error))
 }
 
@@ -90,8 +91,7 @@ mod tests {
     #[test]
     fn the_place_of_a_mistake_is_shown_in_the_pattern() {
         let message = |pattern| compile(expression(pattern)).unwrap_err().to_string();
-        let hint =
-            "\nTo find special characters themselves, escape them, as in `\\(`, or set fixedStrings.";
+        let hint = "\nTo find special characters themselves, escape them, as in `\\(`, or set fixedStrings.";
         let repetition = "regex parse error:\n    a[\n     ^\nerror: unclosed character class";
         assert_eq!(message("a["), format!("{repetition}{hint}"));
         let group = "regex parse error:\n    fn main(\nerror: unclosed group";
@@ -111,9 +111,9 @@ mod tests {
     fn a_line_break_in_a_pattern_makes_it_span_lines_but_not_its_dot() {
         assert!(!compile(expression("a.b")).unwrap().1);
         let (matcher, across) = compile(expression(r"a.*\nb")).unwrap();
-        assert!(across && matcher.is_match(b"a x\nb").unwrap() && !matcher.is_match(b"a\nx\nb").unwrap());
-        let (matcher, _) = compile(Expression { multiline: true, ..expression("a.*b$") }).unwrap();
-        assert!(matcher.is_match(b"a\nx\nb\r\n").unwrap());
+        assert!(across && matcher.is_match(b"a x\r\nb").unwrap() && !matcher.is_match(b"a\nx\nb").unwrap());
+        let (matcher, _) = compile(Expression { multiline: true, ..expression("a.*b") }).unwrap();
+        assert!(matcher.is_match(b"a\r\nx\nb").unwrap());
         let (matcher, across) = compile(Expression { fixed: true, ..expression("a(\n.") }).unwrap();
         assert!(across && matcher.is_match(b"a(\n.").unwrap() && !matcher.is_match(b"a(\nx").unwrap());
     }

@@ -6,46 +6,63 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::walk::RIPGREP_IGNORE;
+use super::walk::{REPOSITORY, RIPGREP_IGNORE};
 use crate::files::Remote;
 
 /// Ignore files, from the kind that decides first on.
 const NAMES: [&str; 4] = [RIPGREP_IGNORE, ".ignore", ".gitignore", ".git/info/exclude"];
 /// The folder that holds the last of them.
 const GIT: &str = ".git";
+/// Of the kinds, the first that belongs to a repository and says nothing outside of it.
+const OF_GIT: usize = 2;
 
 /// The rules of one folder and of those above it.
 #[derive(Debug)]
 pub(super) struct Rules {
     above: Option<Arc<Rules>>,
     kinds: [Option<Gitignore>; NAMES.len()],
+    /// A repository begins here, and what `.gitignore` files above say is not for it.
+    top: bool,
 }
 
-impl Rules {
+/// Where ignore files are looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) remote: &'a dyn Remote,
+    /// Repositories end at their top.
+    pub(super) by_repository: bool,
+}
+
+impl Source<'_> {
     /// The rules for what lies in `folder`, which holds what `has` says, below those of the folders above it.
-    pub(super) fn of(
-        above: Option<Arc<Self>>,
+    pub(super) fn rules(
+        self,
+        above: Option<Arc<Rules>>,
         folder: &Path,
-        remote: &dyn Remote,
         has: impl Fn(&str) -> bool,
-    ) -> Option<Arc<Self>> {
+    ) -> Option<Arc<Rules>> {
         let kinds = NAMES.map(|name| {
             let entry = if name.starts_with(".git/") { GIT } else { name };
-            if has(entry) { compile(folder, &remote.read(&folder.join(name)).ok()?) } else { None }
+            if has(entry) { compile(folder, &self.remote.read(&folder.join(name)).ok()?) } else { None }
         });
-        if kinds.iter().all(Option::is_none) {
+        let top = self.by_repository && REPOSITORY.into_iter().any(has);
+        if kinds.iter().all(Option::is_none) && !top {
             return above;
         }
-        Some(Arc::new(Self { above, kinds }))
+        Some(Arc::new(Rules { above, kinds, top }))
     }
 
     /// The rules of all folders above `root`.
-    pub(super) fn above(root: &Path, remote: &dyn Remote) -> Option<Arc<Self>> {
+    pub(super) fn above(self, root: &Path) -> Option<Arc<Rules>> {
         let mut folders: Vec<&Path> = root.ancestors().skip(1).collect();
         folders.reverse();
-        folders.into_iter().fold(None, |above, folder| Self::of(above, folder, remote, |_| true))
+        folders.into_iter().fold(None, |above, folder| {
+            self.rules(above, folder, |name| self.remote.look(&folder.join(name)).is_ok())
+        })
     }
+}
 
+impl Rules {
     /// Whether what is at `path` is ignored: of the kinds the first that says anything decides, and of files of a
     /// kind the nearest.
     pub(super) fn ignores(&self, path: &Path, is_folder: bool) -> bool {
@@ -59,6 +76,7 @@ impl Rules {
             match found.map_or(Match::None, |found| found.matched(path, is_folder).map(|_| ())) {
                 Match::Ignore(()) => return Some(true),
                 Match::Whitelist(()) => return Some(false),
+                Match::None if here.top && kind >= OF_GIT => return None,
                 Match::None => rules = here.above.as_deref(),
             }
         }

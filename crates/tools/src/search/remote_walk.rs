@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use super::remote_ignore::Rules;
+use super::remote_ignore::{Rules, Source};
 use super::walk::{Walk, Walked};
 use crate::files::{Kind, Remote};
 
@@ -36,7 +36,8 @@ where
         }
         // Theirs alone: were they all gone, sending would fail instead of waiting.
         drop(files);
-        let mut listing = Listing { walk, remote, sender, met: 0, walked: Walked::default() };
+        let ignored = Source { remote, by_repository: walk.in_repository() };
+        let mut listing = Listing { walk, remote, ignored, sender, met: 0, walked: Walked::default() };
         listing.run();
         listing.walked
     })
@@ -64,6 +65,7 @@ struct Pending {
 struct Listing<'a> {
     walk: &'a Walk<'a>,
     remote: &'a dyn Remote,
+    ignored: Source<'a>,
     sender: SyncSender<PathBuf>,
     met: usize,
     walked: Walked,
@@ -78,7 +80,7 @@ impl Listing<'_> {
             Ok(_) => return,
             Err(_) => return self.walked.unreadable += 1,
         }
-        let rules = if self.walk.no_ignore { None } else { Rules::above(root, self.remote) };
+        let rules = if self.walk.no_ignore { None } else { self.ignored.above(root) };
         let mut pending = vec![Pending { folder: root.to_owned(), depth: 0, rules }];
         while let Some(next) = pending.pop() {
             if self.walk.stop.is_cancelled() || self.met > MAX_ENTRIES {
@@ -95,8 +97,7 @@ impl Listing<'_> {
     fn take(&mut self, place: &Pending, entries: Vec<(OsString, Kind)>, pending: &mut Vec<Pending>) {
         let has = |name: &str| entries.iter().any(|(entry, _)| entry.as_os_str() == name);
         let above = place.rules.clone();
-        let rules =
-            if self.walk.no_ignore { None } else { Rules::of(above, &place.folder, self.remote, has) };
+        let rules = if self.walk.no_ignore { None } else { self.ignored.rules(above, &place.folder, has) };
         let depth = place.depth + 1;
         for (name, kind) in entries {
             self.met += 1;

@@ -48,8 +48,7 @@ impl Collector<'_> {
             return false;
         }
         let text = self.shown(line, is_match);
-        let line =
-            if self.numbers { format!("{mark}{number}{mark}{text}") } else { format!("{mark}{text}") };
+        let line = if self.numbers { format!("{mark}{number}{mark}{text}") } else { format!("{mark}{text}") };
         self.hits.lines.push(line);
         true
     }

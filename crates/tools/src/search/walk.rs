@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::hidden::Hidden;
 use super::remote_walk;
+use crate::files::exact;
 use crate::workspace::Workspace;
 
 /// The most threads of one walk.
@@ -20,12 +21,14 @@ const MAX_THREADS: usize = 8;
 const STOP_EVERY: u32 = 16;
 /// A name by which ripgrep knows files like `.ignore`, and which win over those.
 pub(super) const RIPGREP_IGNORE: &str = ".rgignore";
+/// What stands in the top folder of a repository.
+pub(super) const REPOSITORY: [&str; 2] = [".git", ".jj"];
 
 /// Which files below a folder are met.
 ///
-/// `.rgignore`, `.ignore`, `.gitignore` and `.git/info/exclude` count, also those above the root; hidden files are
-/// met, `.git` is not entered; symlinks are not followed. Folders that `hidden` hides are not entered; files
-/// are for the visitor to leave out.
+/// `.rgignore`, `.ignore`, `.gitignore` and `.git/info/exclude` count, also those above the root; the last two up to
+/// the top of the repository, where the root lies in one. Hidden files are met, `.git` is not entered; symlinks are
+/// not followed. Folders that `hidden` hides are not entered; files are for the visitor to leave out.
 pub(super) struct Walk<'a> {
     pub(super) workspace: &'a Workspace,
     /// A folder, or one file.
@@ -93,9 +96,20 @@ impl Walk<'_> {
         Walked { unreadable: unreadable.into_inner(), cut: false }
     }
 
+    /// Whether the root lies in a repository, whose top ends what `.gitignore` files above it say. Outside of one
+    /// they count all the same.
+    pub(super) fn in_repository(&self) -> bool {
+        let holds = |folder: &Path, name| match self.workspace.look(&folder.join(name)) {
+            Ok(_) => true,
+            Err(error) => exact::is_link_error(&error),
+        };
+        self.root.ancestors().any(|folder| REPOSITORY.into_iter().any(|name| holds(folder, name)))
+    }
+
     fn builder(self) -> WalkBuilder {
         let mut walk = WalkBuilder::new(self.root);
-        walk.hidden(false).require_git(false).git_global(false).max_depth(self.max_depth).threads(threads());
+        walk.hidden(false).git_global(false).max_depth(self.max_depth).threads(threads());
+        walk.require_git(self.in_repository());
         if self.no_ignore {
             walk.ignore(false).git_ignore(false).git_exclude(false).parents(false);
         } else {
@@ -106,8 +120,7 @@ impl Walk<'_> {
         let hidden = Arc::clone(self.hidden);
         walk.filter_entry(move |entry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            entry.depth() == 0
-                || (entry.file_name() != ".git" && !(is_folder && hidden.hides(entry.path())))
+            entry.depth() == 0 || (entry.file_name() != ".git" && !(is_folder && hidden.hides(entry.path())))
         });
         if let Some(only) = self.only {
             walk.overrides(only);

@@ -39,8 +39,14 @@ async fn a_limit_is_told() {
     let session = Session::new();
     tree(&session, &["a", "b", "c", "d"]);
     let outcome = session.call("Glob", json!({"pattern": "*", "limit": 2})).await;
-    assert_eq!(outcome.content, "a\nb\n[the newest 2 of 4 files; use a narrower pattern]");
-    assert_eq!(outcome.structured.unwrap(), json!({"found": 4, "shown": 2}));
+    assert_eq!(outcome.content, "a\nb\n[the newest 2 of 4 files; use a narrower pattern, or offset 2]");
+    assert_eq!(outcome.structured.unwrap(), json!({"found": 4, "shown": 2, "truncated": true}));
+    let page = async |offset: u64, limit: u64| {
+        session.ok("Glob", json!({"pattern": "*", "limit": limit, "offset": offset})).await
+    };
+    assert_eq!(page(1, 2).await, "b\nc\n[files 2 to 3 of 4; the next: offset 3]");
+    assert_eq!(page(3, 2).await, "d");
+    assert_eq!(page(4, 2).await, "nothing after the first 4 of 4 files");
 }
 
 #[tokio::test]

@@ -29,7 +29,10 @@ async fn files_lines_and_counts() {
     let one = session.ok("Grep", json!({"pattern": "BETA", "path": "src/a.rs", "ignoreCase": true})).await;
     assert_eq!(one, "src/a.rs");
     assert_eq!(session.ok("Grep", json!({"pattern": r"gamma\(\)$"})).await, "src/b.txt");
-    assert_eq!(session.ok("Grep", json!({"pattern": "absent"})).await, "no matches");
+    assert_eq!(
+        session.ok("Grep", json!({"pattern": "absent"})).await,
+        "no matches\n[binary files not searched: 1]"
+    );
 }
 
 #[tokio::test]
@@ -57,18 +60,16 @@ async fn limits_are_told_and_do_not_depend_on_the_order_of_the_search() {
         session.put(&format!("{file:02}"), "hit\n".repeat(3));
     }
     let arguments = json!({"pattern": "hit", "outputMode": "content", "headLimit": 4});
-    let expected =
-        "00:1:hit\n00:2:hit\n00:3:hit\n01:1:hit\n[the first 4 lines; there are more: narrow the search]";
+    let expected = "00:1:hit\n00:2:hit\n00:3:hit\n01:1:hit\n[lines 1 to 4; there are more: use offset 4, or narrow the search]";
     for _ in 0..20 {
         assert_eq!(session.ok("Grep", arguments.clone()).await, expected);
     }
     let files = session.call("Grep", json!({"pattern": "hit", "headLimit": 40})).await;
     assert_eq!(files.structured.unwrap(), json!({"shown": 40, "more": false}));
     let files = session.call("Grep", json!({"pattern": "hit", "headLimit": 39})).await;
-    assert_eq!(files.structured.unwrap(), json!({"shown": 39, "more": true}));
+    assert_eq!(files.structured.unwrap(), json!({"shown": 39, "more": true, "nextOffset": 39}));
     let counts = session.ok("Grep", json!({"pattern": "hit", "outputMode": "count", "headLimit": 1})).await;
-    let expected =
-        "00:3\n[120 matching lines in 40 files]\n[the first 1 files; there are more: narrow the search]";
+    let expected = "00:3\n[120 matching lines in 40 files]\n[files 1 to 1; there are more: use offset 1, or narrow the search]";
     assert_eq!(counts, expected);
 }
 

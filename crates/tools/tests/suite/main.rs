@@ -12,6 +12,8 @@ mod hooks;
 mod hooks_http;
 mod path_corpus;
 mod read;
+mod search_equality;
+mod search_tree;
 mod server;
 mod session;
 mod specs;
