@@ -145,3 +145,32 @@ impl<F: Read> Read for Stoppable<'_, F> {
         self.file.read(buffer)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+    use std::thread;
+
+    use super::*;
+    use crate::search::matcher::{Expression, compile};
+
+    /// Without the stop this would go on for hours.
+    #[test]
+    fn a_search_stops_in_the_middle_of_a_file() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = crate::workspace::resolve_links(temp.path()).join("huge");
+        let huge = OpenOptions::new().create_new(true).write(true).open(&path).unwrap();
+        huge.set_len(1 << 42).unwrap();
+        let expression = Expression { pattern: "absent", fixed: false, ignore_case: false, multiline: false };
+        let (matcher, across_lines) = compile(expression).unwrap();
+        let plan = Plan { matcher, across_lines, wanted: Yield::Count, binary: true };
+        let workspace = Workspace::new(temp.path(), [], None);
+        let stop = CancellationToken::new();
+        thread::scope(|scope| {
+            let search = scope
+                .spawn(|| FileSearch::new(&plan, &workspace, &stop).search(&path, Worth::Hits).unwrap_err());
+            stop.cancel();
+            assert_eq!(search.join().unwrap().to_string(), "cancelled");
+        });
+    }
+}

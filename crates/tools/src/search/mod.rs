@@ -16,6 +16,8 @@ mod newest;
 mod reach;
 mod remote_ignore;
 mod remote_walk;
+#[cfg(test)]
+mod remote_walk_tests;
 mod sink;
 mod walk;
 

@@ -135,3 +135,42 @@ impl Walk<'_> {
 fn threads() -> usize {
     available_parallelism().map_or(2, usize::from).clamp(2, MAX_THREADS)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+
+    use super::*;
+
+    #[test]
+    fn a_walk_stops_in_the_middle() {
+        let temp = tempfile::tempdir().unwrap();
+        let workspace = Workspace::new(temp.path(), [], None);
+        for file in 0..2_000 {
+            let path = workspace.root().join(file.to_string());
+            OpenOptions::new().create_new(true).append(true).open(path).unwrap();
+        }
+        let stop = CancellationToken::new();
+        let visited = AtomicUsize::new(0);
+        let walk = Walk {
+            workspace: &workspace,
+            root: workspace.root(),
+            only: None,
+            types: None,
+            no_ignore: false,
+            max_depth: None,
+            hidden: &Arc::new(Hidden::new(&workspace, ".", workspace.root())),
+            stop: &stop,
+        };
+        walk.each_file(|| {
+            |_| {
+                if visited.fetch_add(1, Ordering::Relaxed) == 100 {
+                    stop.cancel();
+                }
+            }
+        });
+        let visited = visited.into_inner();
+        let after_the_stop = threads() * usize::try_from(STOP_EVERY).unwrap();
+        assert!(visited > 100 && visited <= 101 + after_the_stop, "{visited}");
+    }
+}

@@ -34,11 +34,11 @@ pub(crate) fn build(outer: &Path, files: usize) -> PathBuf {
             (11, ".ignore", "*.md\n!*2.md\n!*.log\n"),
             (29, ".rgignore", "*.json\n!file_9*.json\n!*.md\n"),
         ] {
-            if at % every == 0 {
+            if at.is_multiple_of(every) {
                 put(&folder.join(name), text.as_bytes());
             }
         }
-        if at % 40 == 0 {
+        if at.is_multiple_of(40) {
             symlink("..", folder.join("up")).unwrap();
             symlink("nowhere", folder.join("dangling.rs")).unwrap();
         }
@@ -66,15 +66,15 @@ fn folders(root: &Path, count: usize) -> Vec<PathBuf> {
 fn name(file: usize) -> Vec<u8> {
     let ending = ENDINGS[file % ENDINGS.len()];
     let stem = match file {
-        _ if file % 401 == 0 => {
+        _ if file.is_multiple_of(401) => {
             return [b"caf\xe9_".as_slice(), file.to_string().as_bytes(), b".rs"].concat();
         }
-        _ if file % 37 == 0 => format!(".hidden_{file}"),
-        _ if file % 41 == 0 => format!("[id]_{file}"),
-        _ if file % 43 == 0 => format!("with space {file}"),
-        _ if file % 47 == 0 => format!("keep_{file}"),
-        _ if file % 53 == 0 => format!("excluded_{file}"),
-        _ if file % 59 == 0 => format!("#odd{file}"),
+        _ if file.is_multiple_of(37) => format!(".hidden_{file}"),
+        _ if file.is_multiple_of(41) => format!("[id]_{file}"),
+        _ if file.is_multiple_of(43) => format!("with space {file}"),
+        _ if file.is_multiple_of(47) => format!("keep_{file}"),
+        _ if file.is_multiple_of(53) => format!("excluded_{file}"),
+        _ if file.is_multiple_of(59) => format!("#odd{file}"),
         _ => format!("file_{file}"),
     };
     format!("{stem}{ending}").into_bytes()
@@ -83,7 +83,7 @@ fn name(file: usize) -> Vec<u8> {
 /// Some lines of text; now and then with CRLF, as UTF-16, long or binary.
 fn content(file: usize, random: &mut Random) -> Vec<u8> {
     let lines = if file % 500 == 499 { 8_000 } else { 5 + random.below(60) };
-    let end = if file % 13 == 0 { "\r\n" } else { "\n" };
+    let end = if file.is_multiple_of(13) { "\r\n" } else { "\n" };
     let words = [("alpha", 3_usize), ("Beta", 8), ("gamma", 12), ("delta(x)", 40)];
     let mut text = String::new();
     for line in 0..lines {
@@ -95,12 +95,12 @@ fn content(file: usize, random: &mut Random) -> Vec<u8> {
             let _ = write!(text, "fn {word} {{{end}    // é {word} again{end}}}{end}");
         }
     }
-    if file % 3 == 0 {
+    if file.is_multiple_of(3) {
         text.truncate(text.trim_end().len());
     }
     match file {
-        _ if file % 97 == 0 => text.insert(text.find('\n').unwrap_or(0), '\0'),
-        _ if file % 101 == 0 => {
+        _ if file.is_multiple_of(97) => text.insert(text.find('\n').unwrap_or(0), '\0'),
+        _ if file.is_multiple_of(101) => {
             let units = text.encode_utf16().flat_map(u16::to_le_bytes);
             return [0xff, 0xfe].into_iter().chain(units).collect();
         }
