@@ -2,7 +2,7 @@
 //!
 //! Prints the least and the median time of each and the ratio of the least ones; the budget is 1.2. The time of
 //! rg is that of its whole process with all of its threads. Needs `rg` in the PATH; `ROBOTA_BENCH_FILES` and
-//! `ROBOTA_BENCH_ROUNDS` change the size.
+//! `ROBOTA_BENCH_ROUNDS` change the size. A word behind `--` chooses the cases that hold it.
 
 #![expect(
     clippy::unwrap_used,
@@ -23,7 +23,6 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 #[path = "../tests/suite/search_tree.rs"]
-#[expect(clippy::expect_used, clippy::indexing_slicing, reason = "a bench that cannot go on must stop")]
 mod search_tree;
 
 const ALWAYS: [&str; 6] =
@@ -71,7 +70,12 @@ fn main() {
     let tools = builtin_tools(ToolOptions::new(Workspace::new(&root, [], None), Vec::new()));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
     println!("{files} files, {rounds} rounds; least and median time");
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     for (name, arguments, rg_arguments) in cases() {
+        let shown = format!("{name} {arguments}");
+        if !words.iter().all(|word| shown.contains(word)) {
+            continue;
+        }
         let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..=rounds {
@@ -80,7 +84,7 @@ fn main() {
         }
         let ((least, median), (rg_least, rg_median)) = (summary(ours), summary(theirs));
         println!(
-            "{:.2}  {name} {least:>6.1} {median:>6.1} ms  rg {rg_least:>6.1} {rg_median:>6.1} ms  {arguments}",
+            "{:.2}  {least:>6.1} {median:>6.1} ms  rg {rg_least:>6.1} {rg_median:>6.1} ms  {shown}",
             least / rg_least
         );
     }

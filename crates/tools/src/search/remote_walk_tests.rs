@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -93,7 +93,8 @@ impl Remote for InMemory {
 fn put(root: &Path, name: &str, text: &[u8]) {
     let path = root.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
+    let mut file = fs::OpenOptions::new().create_new(true).write(true).open(path).unwrap();
+    file.write_all(text).unwrap();
 }
 
 /// A folder in a repository with ignore files of every kind and rank.
@@ -169,7 +170,7 @@ async fn call(tool: &Arc<dyn DynTool>, arguments: &Value, stop: CancellationToke
 #[tokio::test]
 async fn both_searches_find_through_a_sandbox_what_they_find_here() {
     let (_temp, root) = project();
-    let copy: Arc<dyn Remote> = Arc::new(InMemory::copy(&root.ancestors().nth(2).unwrap().to_owned()));
+    let copy: Arc<dyn Remote> = Arc::new(InMemory::copy(root.ancestors().nth(2).unwrap()));
     let here = tools(Workspace::new(&root, [], None));
     let there = tools(Workspace::elsewhere(&root, copy));
     let globs = [

@@ -28,10 +28,11 @@ const ALWAYS: [&str; 9] = [
 ];
 
 /// Arguments of Grep, and those of rg that ask for the same.
-fn grep_cases() -> Vec<(Value, Vec<&'static str>)> {
+type Case = (Value, Vec<&'static str>);
+
+fn file_cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |arguments: Value, rg: &[&'static str]| cases.push((arguments, rg.to_vec()));
-    // Files.
     add(json!({"pattern": "alpha"}), &["-l", "alpha"]);
     add(json!({"pattern": "^fn \\w+ \\{$"}), &["-l", "^fn \\w+ \\{$"]);
     add(json!({"pattern": "BETA", "-i": true}), &["-l", "-i", "BETA"]);
@@ -65,7 +66,12 @@ fn grep_cases() -> Vec<(Value, Vec<&'static str>)> {
     );
     add(json!({"pattern": "é gamma"}), &["-l", "é gamma"]);
     add(json!({"pattern": "absent_word"}), &["-l", "absent_word"]);
-    // Counts.
+    cases
+}
+
+fn count_cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut add = |arguments: Value, rg: &[&'static str]| cases.push((arguments, rg.to_vec()));
     let count = |pattern: &str| json!({"pattern": pattern, "output_mode": "count"});
     add(count("gamma"), &["-c", "gamma"]);
     add(count("alpha|Beta"), &["-c", "alpha|Beta"]);
@@ -76,7 +82,12 @@ fn grep_cases() -> Vec<(Value, Vec<&'static str>)> {
         with(count("gamma.*?again"), json!({"multiline": true})),
         &["-c", "-U", "--multiline-dotall", "gamma.*?again"],
     );
-    // Lines.
+    cases
+}
+
+fn line_cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut add = |arguments: Value, rg: &[&'static str]| cases.push((arguments, rg.to_vec()));
     let lines = |pattern: &str| json!({"pattern": pattern, "output_mode": "content"});
     add(lines("gamma"), &["-n", "gamma"]);
     add(with(lines("gamma"), json!({"-n": false})), &["-N", "gamma"]);
@@ -187,7 +198,7 @@ async fn what_is_found_is_what_ripgrep_finds() {
         return;
     }
     let tools = Tools::over(&root);
-    let cases = grep_cases();
+    let cases = [file_cases(), count_cases(), line_cases()].concat();
     assert!(cases.len() + GLOB_CASES.len() >= 50, "{}", cases.len());
     let mut empty = Vec::new();
     for (arguments, rg_arguments) in cases {
