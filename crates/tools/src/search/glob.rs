@@ -148,7 +148,7 @@ impl Glob {
         let mut text = String::new();
         let shown = self.list(newest, offset, &mut text);
         if found == 0 {
-            let hint = hint(&self.workspace, &folder.join(rest), &input.pattern);
+            let hint = hint(&self.workspace, &folder.join(rest), input);
             text.push_str(&format!("no files match {}{hint}\n", input.pattern));
         }
         tell(&mut text, (offset, shown, found), walked);
@@ -250,13 +250,14 @@ fn tell(text: &mut String, (offset, shown, found): (usize, usize, usize), walked
 }
 
 /// How a pattern that matches nothing may have been meant.
-fn hint(workspace: &Workspace, place: &Path, pattern: &str) -> String {
-    if workspace.is_folder(place) && !workspace.is_left_out(place) {
-        format!("; it is a folder: use {}/**", pattern.trim_end_matches('/'))
-    } else if !pattern.contains('/') {
-        format!("; to look in subfolders use **/{pattern}")
-    } else {
-        String::new()
+fn hint(workspace: &Workspace, place: &Path, input: &GlobInput) -> String {
+    let pattern = &input.pattern;
+    let there = workspace.look(place).ok().filter(|_| !workspace.is_left_out(place)).map(|found| found.kind);
+    match there {
+        Some(Kind::Folder) => format!("; it is a folder: use {}/**", pattern.trim_end_matches('/')),
+        Some(Kind::File) if !input.no_ignore.0 => "; it is there, but ignored: set noIgnore".to_owned(),
+        _ if !pattern.contains('/') => format!("; to look in subfolders use **/{pattern}"),
+        _ => String::new(),
     }
 }
 

@@ -57,7 +57,8 @@ impl Source<'_> {
         let mut folders: Vec<&Path> = root.ancestors().skip(1).collect();
         folders.reverse();
         folders.into_iter().fold(None, |above, folder| {
-            self.rules(above, folder, |name| self.remote.look(&folder.join(name)).is_ok())
+            let entries = self.remote.list(folder).unwrap_or_default();
+            self.rules(above, folder, |name| entries.iter().any(|(entry, _)| entry.as_os_str() == name))
         })
     }
 }
