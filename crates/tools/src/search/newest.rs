@@ -30,6 +30,15 @@ impl Newest {
         }
     }
 
+    /// Shows it what another was shown.
+    pub(super) fn merge(&mut self, other: Self) {
+        let (seen, kept) = (self.seen, other.kept);
+        for Reverse((modified, Reverse(path))) in kept {
+            self.show(modified, path);
+        }
+        self.seen = seen + other.seen;
+    }
+
     /// How many files it was shown.
     pub(super) fn seen(&self) -> usize {
         self.seen
@@ -51,7 +60,12 @@ mod tests {
         for (modified, path) in [(5, "e"), (9, "b"), (1, "x"), (9, "a"), (7, "c")] {
             newest.show((modified, 0), PathBuf::from(path));
         }
-        assert_eq!(newest.seen(), 5);
-        assert_eq!(newest.into_paths(), ["a", "b", "c"].map(PathBuf::from));
+        let mut others = Newest::new(3);
+        for (modified, path) in [(9, "d"), (2, "y"), (1, "z"), (0, "w")] {
+            others.show((modified, 0), PathBuf::from(path));
+        }
+        newest.merge(others);
+        assert_eq!(newest.seen(), 9);
+        assert_eq!(newest.into_paths(), ["a", "b", "d"].map(PathBuf::from));
     }
 }

@@ -14,6 +14,8 @@ mod path_corpus;
 mod proxy;
 mod read;
 mod read_document;
+mod search_equality;
+mod search_tree;
 mod server;
 mod session;
 mod specs;
