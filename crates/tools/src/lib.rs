@@ -16,6 +16,7 @@ mod files;
 mod hook;
 mod input;
 pub mod process;
+pub mod sandbox;
 mod search;
 mod web;
 mod workspace;
