@@ -321,11 +321,14 @@ impl ManifestApplier for MemorySandbox {
         &'a self,
         manifest: &'a WorkspaceManifest,
         host_root: &'a Path,
-        _cancel: &'a CancellationToken,
+        cancel: &'a CancellationToken,
     ) -> SandboxFuture<'a, ManifestReport> {
         async move {
             let mut plan = plan(manifest, host_root).await?;
             plan.without_clones("a sandbox in memory has no git; nothing was made at the path");
+            if cancel.is_cancelled() {
+                return Err(SandboxError::cancelled());
+            }
             let mut state = self.state();
             // Contents are shared, so that this copies names only.
             let mut files = state.files.clone();

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, mkdirat, openat, readlinkat, statat, symlinkat, unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, mkdirat, openat, readlinkat, renameat, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
@@ -43,7 +43,9 @@ pub(super) fn remove(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
         Err(Errno::ISDIR | Errno::PERM) => {}
         Err(error) => return Err(error.into()),
     }
-    let inner = openat(&folder, name, FOLDER, Mode::empty())?;
+    let inner = File::from(openat(&folder, name, FOLDER, Mode::empty())?);
+    // What may not be written may not be emptied; that it is somebody else's shows below.
+    let _writable_or_not = inner.set_permissions(Permissions::from_mode(PRIVATE_FOLDER));
     for inside in names(&inner)? {
         remove(&inner, &inside)?;
     }
@@ -96,6 +98,21 @@ fn copy_file(from: &OwnedFd, to: &OwnedFd, name: &OsStr) -> io::Result<()> {
         copy.set_times(FileTimes::new().set_modified(modified))?;
     }
     copy.set_permissions(Permissions::from_mode(metadata.permissions().mode() & 0o7777))
+}
+
+/// Moves `name` from one folder to another, where nothing has it.
+pub(super) fn rename(from: &OwnedFd, to: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    match renameat(from, name, to, name) {
+        // A folder is written to when it gets another parent.
+        Err(Errno::ACCESS) => {}
+        done => return Ok(done?),
+    }
+    let folder = File::from(openat(from, name, FOLDER, Mode::empty())?);
+    let permissions = folder.metadata()?.permissions();
+    folder.set_permissions(Permissions::from_mode(PRIVATE_FOLDER))?;
+    let moved = renameat(from, name, to, name);
+    folder.set_permissions(permissions)?;
+    Ok(moved?)
 }
 
 /// A name that nobody has.

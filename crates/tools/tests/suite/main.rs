@@ -12,6 +12,7 @@ mod hooks;
 mod hooks_http;
 mod path_corpus;
 mod read;
+mod sandbox;
 mod server;
 mod session;
 mod specs;

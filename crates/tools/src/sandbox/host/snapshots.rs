@@ -101,13 +101,13 @@ fn exchange(root: &OwnedFd, new: &OwnedFd, old: &OwnedFd) -> io::Result<()> {
         .map(|name| (root, old, name))
         .chain(tree::names(new)?.into_iter().map(|name| (new, root, name)));
     for (from, to, name) in all {
-        if let Err(error) = renameat(from, &name, to, &name) {
+        if let Err(error) = tree::rename(from, to, &name) {
             for (from, to, name) in moved.iter().rev() {
-                if let Err(error) = renameat(to, name, from, name) {
+                if let Err(error) = tree::rename(to, from, name) {
                     tracing::error!(%error, name = %name.display(), "could not be moved back");
                 }
             }
-            return Err(error.into());
+            return Err(error);
         }
         moved.push((from, to, name));
     }
