@@ -17,8 +17,8 @@ use crate::input::{PathInput, WholeNumber};
 use crate::process::{self, CommandLine, Confine, Ending, Finished};
 use crate::workspace::Workspace;
 
-const DEFAULT_TIMEOUT_MS: u64 = 120_000;
-const MAX_TIMEOUT_MS: u64 = 600_000;
+pub(crate) const DEFAULT_TIMEOUT_MS: u64 = 120_000;
+pub(crate) const MAX_TIMEOUT_MS: u64 = 600_000;
 
 pub(crate) struct Bash {
     pub(crate) workspace: Workspace,
@@ -32,22 +32,20 @@ pub(crate) struct Bash {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BashInput {
     #[serde(alias = "cmd", alias = "script")]
-    command: String,
+    pub(crate) command: String,
     /// Milliseconds; default 120000, at most 600000.
     #[serde(default, alias = "timeout_ms", alias = "timeoutMs")]
     #[schemars(with = "WholeNumber")]
-    timeout: Option<WholeNumber>,
+    pub(crate) timeout: Option<WholeNumber>,
     /// Folder to run in instead of the project folder.
     #[serde(default, alias = "working_directory", alias = "cwd", alias = "workdir")]
     #[schemars(with = "PathInput")]
-    working_directory: Option<PathInput>,
+    pub(crate) working_directory: Option<PathInput>,
 }
 
-impl Tool for Bash {
-    type Input = BashInput;
-
-    fn describe(&self) -> ToolSpec {
-        ToolSpec::new(
+/// What the model is told of Bash, wherever the commands run.
+pub(crate) fn spec() -> ToolSpec {
+    ToolSpec::new(
             "Bash",
             ToolClass::Execute,
             "Runs a shell command and returns its merged stdout and stderr and how it ended. Each call is a new \
@@ -60,6 +58,13 @@ impl Tool for Bash {
             ("timeout", &["timeout_ms", "timeoutMs"]),
             ("working_directory", &["workingDirectory", "cwd", "workdir"]),
         ])
+}
+
+impl Tool for Bash {
+    type Input = BashInput;
+
+    fn describe(&self) -> ToolSpec {
+        spec()
     }
 
     fn access(&self, input: &BashInput) -> Vec<Access> {
@@ -116,7 +121,7 @@ impl Bash {
 }
 
 /// The output, and below it how the command ended where that is not plain success.
-fn report(finished: Finished, limit_ms: u64) -> ToolOutcome {
+pub(crate) fn report(finished: Finished, limit_ms: u64) -> ToolOutcome {
     let Finished { ending, mut output, left_behind, duration, .. } = finished;
     output.truncate(output.trim_end().len());
     let mut facts =

@@ -19,6 +19,7 @@ mod hook;
 mod input;
 pub mod process;
 mod proxy;
+pub mod sandbox;
 mod search;
 mod todo;
 mod web;

@@ -54,7 +54,6 @@ impl Workspace {
     }
 
     /// A workspace in the folder `root` of another file system.
-    #[allow(dead_code, reason = "the sandbox adapters use it")]
     pub(crate) fn elsewhere(root: &Path, remote: Arc<dyn Remote>) -> Self {
         let root = without_dots(root);
         let current = RwLock::new(root.clone());

@@ -52,7 +52,7 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
 /// # Errors
 ///
 /// As [`open_file`].
-pub(super) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     open(path, OFlags::RDONLY | OFlags::DIRECTORY).map(OwnedFd::from)
 }
 

@@ -35,7 +35,5 @@ pub(crate) use missing::missing_path;
 pub(crate) use reach::{Content, Remote};
 pub(crate) use read::Read;
 pub(crate) use read_state::ReadState;
-pub(crate) use stat::Kind;
-#[cfg(test)]
-pub(crate) use stat::Stat;
+pub(crate) use stat::{Kind, Stat};
 pub(crate) use write::Write;

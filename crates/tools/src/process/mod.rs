@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 pub use confine::{Confine, ConfineError, Confined};
 pub use environment::child_environment;
 pub(crate) use environment::without_interaction;
-pub(crate) use exchange::{Exchanged, KEPT, exchange};
+pub(crate) use exchange::{Exchanged, KEPT, Sink, exchange, observe};
 pub use shell::find_shell;
 
 /// A program to run.

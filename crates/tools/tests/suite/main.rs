@@ -16,6 +16,7 @@ mod read;
 mod read_document;
 mod search_equality;
 mod search_tree;
+mod sandbox;
 mod server;
 mod session;
 mod specs;

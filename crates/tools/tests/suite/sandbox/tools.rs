@@ -1,0 +1,144 @@
+//! The built-in tools in a sandbox: nothing of this machine is reached.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use robota_core::{Access, DynTool, ToolContext, ToolOutcome};
+use robota_tools::sandbox::{SandboxToolOptions, sandboxed_tools};
+use robota_tools::{ToolOptions, Workspace, builtin_tools};
+use serde_json::{Value, json};
+
+use super::over_all;
+use super::place::Place;
+
+over_all! {
+    files_are_read_written_and_edited trees_are_searched commands_run_in_the_sandbox
+    nothing_of_this_machine_is_reached a_command_shows_what_it_says
+}
+
+fn tools(place: &Place) -> Vec<Arc<dyn DynTool>> {
+    sandboxed_tools(Arc::clone(&place.sandbox), SandboxToolOptions::default())
+}
+
+async fn call(
+    tools: &[Arc<dyn DynTool>],
+    name: &str,
+    arguments: &Value,
+    context: ToolContext,
+) -> ToolOutcome {
+    let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
+    tool.prepare(&arguments.to_string()).unwrap().run(context).await.unwrap()
+}
+
+async fn ok(place: &Place, tools: &[Arc<dyn DynTool>], name: &str, arguments: Value) -> String {
+    let context = ToolContext::new("call", place.cancel.clone());
+    let outcome = call(tools, name, &arguments, context).await;
+    assert!(!outcome.is_error, "{name}: {}", outcome.content);
+    outcome.content
+}
+
+async fn refused(place: &Place, tools: &[Arc<dyn DynTool>], name: &str, arguments: Value) -> String {
+    let context = ToolContext::new("call", place.cancel.clone());
+    let outcome = call(tools, name, &arguments, context).await;
+    assert!(outcome.is_error, "{name}: {}", outcome.content);
+    outcome.content
+}
+
+async fn files_are_read_written_and_edited(place: &Place) {
+    let tools = tools(place);
+    ok(place, &tools, "Write", json!({"filePath": "src/a.rs", "content": "one\ntwo\n"})).await;
+    assert_eq!(place.read("src/a.rs").await, b"one\ntwo\n");
+    let text = ok(place, &tools, "Read", json!({"filePath": place.at("src/a.rs")})).await;
+    assert!(text.contains("two"), "{text}");
+    let edit = json!({"filePath": "src/a.rs", "oldString": "two", "newString": "three"});
+    ok(place, &tools, "Edit", edit.clone()).await;
+    assert_eq!(place.read("src/a.rs").await, b"one\nthree\n");
+    // What somebody else has changed is not overwritten unseen.
+    place.write("src/a.rs", "one\ntwo or so\n").await;
+    refused(place, &tools, "Edit", edit).await;
+    place.write("unseen", "x").await;
+    refused(place, &tools, "Write", json!({"filePath": "unseen", "content": "y"})).await;
+    let missing = refused(place, &tools, "Read", json!({"filePath": "src/b.rs"})).await;
+    assert!(missing.contains("src/b.rs"), "{missing}");
+}
+
+async fn trees_are_searched(place: &Place) {
+    for (name, content) in [("src/a.rs", "needle\n"), ("src/deep/b.rs", "hay\n"), ("c.txt", "needle\n")] {
+        place.write(name, content).await;
+    }
+    let tools = tools(place);
+    let found = ok(place, &tools, "Glob", json!({"pattern": "**/*.rs"})).await;
+    assert!(
+        found.contains("src/a.rs") && found.contains("src/deep/b.rs") && !found.contains("c.txt"),
+        "{found}"
+    );
+    let found = ok(place, &tools, "Grep", json!({"pattern": "needle"})).await;
+    assert!(found.contains("src/a.rs") && found.contains("c.txt") && !found.contains("b.rs"), "{found}");
+}
+
+async fn commands_run_in_the_sandbox(place: &Place) {
+    let tools = tools(place);
+    let arguments = json!({"command": "echo out; echo err >&2; exit 4"});
+    if !place.runs {
+        assert_eq!(ok(place, &tools, "Bash", arguments).await, "(no output)");
+        return;
+    }
+    assert_eq!(refused(place, &tools, "Bash", arguments).await, "out\nerr\n[exit code 4]");
+    place.write("sub/f", "").await;
+    assert_eq!(ok(place, &tools, "Bash", json!({"command": "ls", "workingDirectory": "sub"})).await, "f");
+    assert_eq!(ok(place, &tools, "Bash", json!({"command": "printf $PAGER"})).await, "cat");
+    let late = refused(place, &tools, "Bash", json!({"command": "sleep 1000", "timeout": 200})).await;
+    assert_eq!(late, "[timed out after 200 ms; its process group was ended]");
+    let out = refused(place, &tools, "Bash", json!({"command": "true", "workingDirectory": "/etc"})).await;
+    assert!(out.contains("outside of"), "{out}");
+}
+
+async fn nothing_of_this_machine_is_reached(place: &Place) {
+    let tools = tools(place);
+    let secret = place.put_on_host("secret.txt", b"needle");
+    let folder = place.host_root();
+    for (name, arguments) in [
+        ("Read", json!({"filePath": secret})),
+        ("Write", json!({"filePath": folder.join("new"), "content": "x"})),
+        ("Edit", json!({"filePath": secret, "oldString": "needle", "newString": "x"})),
+        ("Glob", json!({"pattern": "*", "path": folder})),
+        ("Grep", json!({"pattern": "needle", "path": folder})),
+        ("Read", json!({"filePath": "../../../../../../etc/passwd"})),
+    ] {
+        let text = refused(place, &tools, name, arguments).await;
+        assert!(!text.contains("secret.txt:") && !text.contains("root:"), "{name}: {text}");
+    }
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    // What a call would touch is told as a path of the sandbox, without a look at this machine.
+    let tool = tools.iter().find(|tool| tool.spec().name == "Read").unwrap();
+    let call = tool.prepare(&json!({"filePath": "a/../b"}).to_string()).unwrap();
+    let Access::Path { resolved, .. } = &call.access()[0] else { panic!("Read reads a path") };
+    assert_eq!(*resolved, place.at("b"));
+}
+
+async fn a_command_shows_what_it_says(place: &Place) {
+    if !place.runs {
+        return;
+    }
+    let seen = Arc::new(Mutex::new(String::new()));
+    let told = Arc::clone(&seen);
+    let context = ToolContext::new("call", place.cancel.clone())
+        .with_progress(Arc::new(move |text: &str| told.lock().unwrap().push_str(text)));
+    call(&tools(place), "Bash", &json!({"command": "echo one; echo two >&2"}), context).await;
+    assert_eq!(*seen.lock().unwrap(), "one\ntwo\n");
+}
+
+#[tokio::test]
+async fn the_model_is_told_the_same_as_everywhere() {
+    let place = Place::memory().await;
+    let here = builtin_tools(ToolOptions::new(
+        Workspace::new(PathBuf::from("/"), [], None),
+        Vec::<(OsString, OsString)>::new(),
+    ));
+    let specs = |tools: &[Arc<dyn DynTool>]| -> Vec<_> {
+        let told = tools.iter().map(|tool| tool.spec());
+        told.map(|spec| (spec.name.clone(), spec.description.clone(), spec.input_schema.clone())).collect()
+    };
+    assert_eq!(specs(&tools(&place)), specs(&here));
+}
