@@ -133,7 +133,8 @@ impl Bash {
         let given = self.environment.iter().filter(|(name, _)| !is_set_here(name)).cloned();
         let mut environment: Vec<(OsString, OsString)> = given.collect();
         environment.push(("PWD".into(), directory.into()));
-        let bash_env = environment.iter().find(|(name, _)| name == "BASH_ENV").map(|(_, value)| value.clone());
+        let bash_env =
+            environment.iter().find(|(name, _)| name == "BASH_ENV").map(|(_, value)| value.clone());
         let folder = moves.then(|| {
             let temp = process::temp_folder(&environment);
             FinalFolder::of(&self.shell, command, &temp, bash_env.as_deref())
@@ -224,7 +225,9 @@ fn how_it_ended(ending: Ending, limit_ms: u64) -> (Option<String>, Option<&'stat
             format!("timed out after {limit_ms} ms; it and everything it had started was ended"),
             "timed_out",
         ),
-        Ending::Cancelled => ("cancelled; it and everything it had started was ended".to_owned(), "cancelled"),
+        Ending::Cancelled => {
+            ("cancelled; it and everything it had started was ended".to_owned(), "cancelled")
+        }
     };
     (Some(note), Some(code))
 }

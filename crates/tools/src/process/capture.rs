@@ -23,7 +23,12 @@ pub(super) struct Capture {
 pub(super) enum Shown {
     Whole(String),
     /// Its beginning, of so many lines, and its end, with so many bytes in between.
-    Ends { head: String, lines: usize, omitted: u64, tail: String },
+    Ends {
+        head: String,
+        lines: usize,
+        omitted: u64,
+        tail: String,
+    },
     /// Nothing, because it is no text.
     Binary,
 }
@@ -150,8 +155,7 @@ mod tests {
 
     #[test]
     fn characters_stay_whole_where_there_are_no_lines() {
-        let Shown::Ends { head, omitted, tail, .. } =
-            captured(std::iter::repeat_n("€".as_bytes(), 20_000))
+        let Shown::Ends { head, omitted, tail, .. } = captured(std::iter::repeat_n("€".as_bytes(), 20_000))
         else {
             panic!("all of it was kept");
         };

@@ -47,9 +47,8 @@ struct Member {
 }
 
 impl Family {
-    /// The family of `leader`, which was started just now with the variable of `mark`.
-    pub(super) fn led_by(leader: Pid, mut mark: Mark) -> Self {
-        mark.put_on(leader);
+    /// The family of `leader`, which was started just now with `mark` on it.
+    pub(super) fn led_by(leader: Pid, mark: Mark) -> Self {
         let id = leader.as_raw_nonzero().get();
         let started = proc_table::process(id).map_or(0, |process| process.started);
         let (members, strangers) = (HashMap::new(), HashSet::new());
@@ -102,10 +101,15 @@ impl Family {
     /// Whether nobody runs any more, whoever was seen before. One that has ended but was not collected by its
     /// parent does not count.
     pub(super) fn is_gone(&mut self) -> bool {
-        match self.look() {
-            Some(()) => !self.any_runs(),
-            None => self.is_group_gone(),
+        // Looking takes a while: somebody may start another where the look has been already, and end.
+        for _ in 0..2 {
+            match self.look() {
+                Some(()) if self.any_runs() => return false,
+                Some(()) => {}
+                None => return self.is_group_gone(),
+            }
         }
+        true
     }
 
     /// Whether the group of the leader has no member at all; `false` may be wrong. Cheap.
@@ -142,8 +146,8 @@ impl Family {
         if process.group == leader || process.session == leader {
             return true;
         }
-        if orphans::is_adopted(process) && !orphans::are_others_than(self.leader) {
-            // Without another command that it could come from, only another mark speaks against it.
+        if orphans::is_adopted(process) {
+            // It has run below some command, and only the mark of another one speaks against this one.
             return self.mark.found_on(process.id) != Marked::Other;
         }
         // Nobody gets the mark later.

@@ -37,7 +37,7 @@ impl FinalFolder {
         }
         let mut file = tempfile::Builder::new().prefix("robota-cwd-").tempfile_in(temp).ok()?;
         let path = quoted(file.path().to_str()?);
-        let trap = format!("trap {} EXIT", quoted(&format!("{{ \\pwd -P >|{path}; }} 2>/dev/null")));
+        let trap = format!("trap {} EXIT", quoted(&format!("{{ \\command pwd -P >|{path}; }} 2>/dev/null")));
         if shell.file_name() != Some(OsStr::new("bash")) {
             return Some(Self { file, command: format!("{trap}; {command}"), bash_env: None });
         }

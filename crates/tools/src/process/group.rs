@@ -32,7 +32,7 @@ pub(super) struct Group {
 impl Group {
     /// Starts `command` in a session and group of its own, with these as its standard input, output and errors.
     pub(super) fn start(command: &CommandLine, [stdin, stdout, stderr]: [Stdio; 3]) -> io::Result<Self> {
-        let mark = Mark::new();
+        let mut mark = Mark::new();
         // Dropping the wrapped command closes our ends of the pipes that belong to the child.
         let mut wrapped = CommandWrap::with_new(&command.program, |inner| {
             inner.args(&command.arguments).current_dir(&command.directory);
@@ -45,6 +45,8 @@ impl Group {
             let child = wrapped.spawn()?;
             let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
             let leader = leader.ok_or_else(|| io::Error::other("the program has no process id"))?;
+            // At once, before it starts others.
+            mark.put_on(leader);
             Ok(((child, leader), leader))
         })?;
         let family = Arc::new(Mutex::new(Family::led_by(leader, mark)));

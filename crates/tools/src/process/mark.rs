@@ -12,8 +12,7 @@ pub(super) const VARIABLE: &str = "ROBOTA_CALL";
 /// The limit that carries it too: of POSIX message queues, which next to nothing uses, and of which it takes at
 /// most half. Unlike a variable it outlives an environment that is cleared.
 #[cfg(target_os = "linux")]
-const LIMIT: (rustix::process::Resource, &str) =
-    (rustix::process::Resource::Msgqueue, "Max msgqueue size");
+const LIMIT: (rustix::process::Resource, &str) = (rustix::process::Resource::Msgqueue, "Max msgqueue size");
 /// How many different limits there are.
 const LIMITS: u64 = 400_000;
 
@@ -22,6 +21,8 @@ const LIMITS: u64 = 400_000;
 pub(super) struct Mark {
     name: String,
     limit: Option<u64>,
+    /// What the limit is without it.
+    usual: Option<u64>,
 }
 
 /// What is known of a process by its mark.
@@ -39,7 +40,7 @@ impl Mark {
     pub(super) fn new() -> Self {
         // Each state is a random one.
         let random = RandomState::new().build_hasher().finish();
-        Self { name: format!("{random:016x}"), limit: None }
+        Self { name: format!("{random:016x}"), limit: None, usual: None }
     }
 
     /// The value of the variable [`VARIABLE`].
@@ -54,7 +55,9 @@ impl Mark {
 
         let random = u64::from_str_radix(&self.name, 16).unwrap_or_default();
         let usual = getrlimit(LIMIT.0);
-        let most = usual.current.or(usual.maximum).unwrap_or(2 * LIMITS).min(usual.maximum.unwrap_or(u64::MAX));
+        self.usual = usual.current;
+        let most =
+            usual.current.or(usual.maximum).unwrap_or(2 * LIMITS).min(usual.maximum.unwrap_or(u64::MAX));
         // A limit that is already low stays what it is.
         if most < 2 * LIMITS {
             return;
@@ -72,8 +75,12 @@ impl Mark {
         match proc_table::variable(id, VARIABLE) {
             Some(name) if name == self.name.as_bytes() => Marked::Ours,
             Some(_) => Marked::Other,
-            None if self.limit.is_some() && self.limit == limit_of(id) => Marked::Ours,
-            None => Marked::Nothing,
+            None if self.limit.is_none() => Marked::Nothing,
+            None => match limit_of(id) {
+                limit if limit == self.limit => Marked::Ours,
+                limit if limit.is_none() || limit == self.usual => Marked::Nothing,
+                Some(_) | None => Marked::Other,
+            },
         }
     }
 }

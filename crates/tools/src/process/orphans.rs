@@ -59,11 +59,6 @@ pub(super) fn is_adopted(process: &Process) -> bool {
     with_started(|started| started.adopting && is_orphan(started, process))
 }
 
-/// Whether a program but `leader` is waited for.
-pub(super) fn are_others_than(leader: Pid) -> bool {
-    with_started(|started| started.leaders.iter().any(|other| *other != leader.as_raw_nonzero().get()))
-}
-
 /// Collects what has ended of `processes`, where that is for us to do.
 pub(super) fn reap<'a>(processes: impl IntoIterator<Item = &'a Process>) {
     with_started(|started| {

@@ -121,7 +121,8 @@ impl<F: FnMut(&str)> Output<F> {
                     _ => String::new(),
                 };
                 let break_before = if head.ends_with('\n') { "" } else { "\n" };
-                let middle = format!("{break_before}[... {omitted} bytes left out here{place}{offset} ...]\n");
+                let middle =
+                    format!("{break_before}[... {omitted} bytes left out here{place}{offset} ...]\n");
                 ([head, middle, tail].concat(), omitted)
             }
         };

@@ -48,7 +48,8 @@ pub(super) fn variable(id: i32, name: &str) -> Option<Vec<u8>> {
     let file = File::open(format!("/proc/{id}/environ")).ok()?;
     file.take(MOST).read_to_end(&mut environment).ok()?;
     let mut variables = environment.split(|byte| *byte == 0);
-    let value = |variable: &[u8]| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec);
+    let value =
+        |variable: &[u8]| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec);
     variables.find_map(value)
 }
 

@@ -4,6 +4,8 @@
 #![expect(clippy::disallowed_methods, reason = "the tests make the files the tools work on")]
 
 mod bash;
+mod bash_folder;
+mod bash_output;
 mod edit;
 mod glob;
 mod grep;
@@ -11,6 +13,7 @@ mod hidden;
 mod hooks;
 mod hooks_http;
 mod path_corpus;
+mod processes;
 mod read;
 mod server;
 mod session;
