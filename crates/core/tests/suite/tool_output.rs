@@ -13,10 +13,13 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, echo};
 
+/// Outputs with the calls they belong to.
+type Kept = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
+
 /// Keeps outputs in memory.
 #[derive(Default)]
 struct Shelf {
-    kept: Arc<Mutex<Vec<(String, Vec<u8>)>>>,
+    kept: Kept,
     capacity: u64,
     full: bool,
 }
@@ -26,7 +29,7 @@ struct Item {
     path: PathBuf,
     bytes: Vec<u8>,
     capacity: u64,
-    kept: Arc<Mutex<Vec<(String, Vec<u8>)>>>,
+    kept: Kept,
 }
 
 impl OutputSpill for Shelf {
