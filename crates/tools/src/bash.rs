@@ -56,8 +56,8 @@ impl Tool for Bash {
             ToolClass::Execute,
             "Runs a shell command and returns its merged stdout and stderr and how it ended. `cd` inside the \
              workspace persists, variables do not. There is no stdin, so pass flags that avoid prompts. Long output \
-             loses its middle; the notice there names the file with all of it. For a server, redirect its output to \
-             a file and end with `&`. Prefer Read, Edit, Glob and Grep to cat, sed, find and grep.",
+             loses its middle and names a file that has it. For a server, redirect its output to a file and end \
+             with `&`. Prefer Read, Edit, Glob and Grep to cat, sed, find and grep.",
         )
         .with_spellings(&[
             ("command", &["cmd", "script"]),
