@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -113,6 +112,16 @@ impl Workspace {
         }
         *self.shared.current.write().unwrap_or_else(PoisonError::into_inner) = resolved;
         Ok(())
+    }
+
+    /// Moves to `folder`, which is absolute, when it is a folder of the workspace; whether it is.
+    pub(crate) fn enter(&self, folder: &Path) -> bool {
+        let resolved = self.resolve_path(folder);
+        let inside = self.contains(&resolved) && self.is_folder(&resolved);
+        if inside {
+            *self.shared.current.write().unwrap_or_else(PoisonError::into_inner) = resolved;
+        }
+        inside
     }
 
     /// The absolute path that `written` means: relative to the current folder, `~/` from home,

@@ -61,10 +61,13 @@ impl Tool for SandboxBash {
             ending: result.ending,
             output,
             omitted_bytes: result.omitted_bytes,
+            output_bytes: 0,
+            spilled: None,
+            last_directory: None,
             left_behind: result.left_behind,
             duration: started.elapsed(),
         };
-        Ok(bash::report(finished, limit))
+        Ok(bash::report(finished, limit, &self.workspace.current_dir(), Vec::new()))
     }
 }
 

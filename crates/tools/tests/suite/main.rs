@@ -4,6 +4,8 @@
 #![expect(clippy::disallowed_methods, reason = "the tests make the files the tools work on")]
 
 mod bash;
+mod bash_folder;
+mod bash_output;
 mod edit;
 mod glob;
 mod grep;
@@ -11,12 +13,13 @@ mod hidden;
 mod hooks;
 mod hooks_http;
 mod path_corpus;
+mod processes;
 mod proxy;
 mod read;
 mod read_document;
+mod sandbox;
 mod search_equality;
 mod search_tree;
-mod sandbox;
 mod server;
 mod session;
 mod specs;

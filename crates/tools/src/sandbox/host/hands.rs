@@ -138,7 +138,7 @@ impl Hands for HostHands<'_> {
         let path = path.to_owned();
         let write = move |shared: &Shared| {
             let placed = shared.workspace.root().join(&path);
-            let written = shared.workspace.replace(&placed, &content);
+            let written = shared.workspace.replace(&placed, &content, None);
             written.map(drop).map_err(|error| SandboxError::io("write", &path, error))
         };
         self.sandbox.blocking(write).boxed()

@@ -162,7 +162,8 @@ impl Shared {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed(error)),
         }
-        Ok(told(&self.workspace.replace(&path, content).map_err(failed)?))
+        let was = self.workspace.look(&path).ok();
+        Ok(told(&self.workspace.replace(&path, content, was.as_ref()).map_err(failed)?))
     }
 
     fn list(&self, path: &Path) -> Result<Vec<SandboxEntry>, SandboxError> {
