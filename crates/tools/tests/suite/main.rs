@@ -3,8 +3,11 @@
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "the tests make the files the tools work on")]
 
+mod ask;
 mod bash;
 mod edit;
+mod edit_changed;
+mod edit_many;
 mod glob;
 mod grep;
 mod hidden;
@@ -16,6 +19,7 @@ mod server;
 mod session;
 mod specs;
 mod swapped;
+mod todo;
 mod url_policy;
 mod web_addresses;
 mod web_fetch;
