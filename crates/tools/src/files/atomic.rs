@@ -217,4 +217,92 @@ mod tests {
         assert_eq!(fs::read_dir(folder.join("real")).unwrap().count(), 1);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
     }
+    fn listed(folder: &Path) -> usize {
+        fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn a_file_that_somebody_else_put_there_is_not_replaced() {
+        let (_keep, folder) = folder();
+        let path = folder.join("file");
+        let ours = stat::Stat::from(&replace(&path, b"ours", None).unwrap());
+        assert!(is_changed(&replace(&path, b"new", None).unwrap_err()), "there was to be nothing");
+        fs::remove_file(&path).unwrap();
+        assert!(is_changed(&replace(&path, b"next", Some(&ours)).unwrap_err()), "it is gone");
+        replace(&path, b"theirs", None).unwrap();
+        assert!(is_changed(&replace(&path, b"next", Some(&ours)).unwrap_err()), "it is another one");
+        assert_eq!((fs::read(&path).unwrap(), listed(&folder)), (b"theirs".to_vec(), 1));
+
+        // It appears after the last look.
+        let held = hold_folder(&folder, false).unwrap();
+        let temporary = Temporary::create(held.as_fd(), PRIVATE_MODE).unwrap();
+        assert!(is_changed(&temporary.persist(OsStr::new("file"), true).unwrap_err()));
+        assert_eq!((fs::read(&path).unwrap(), listed(&folder)), (b"theirs".to_vec(), 1));
+    }
+
+    #[test]
+    fn attributes_of_users_stay() {
+        let (_keep, folder) = folder();
+        let path = folder.join("file");
+        let old = stat::Stat::from(&replace(&path, b"old", None).unwrap());
+        let flags = rustix::fs::XattrFlags::empty();
+        if let Err(error) = rustix::fs::setxattr(&path, "user.origin", b"elsewhere", flags) {
+            println!("skipped: this file system keeps no attributes ({error})");
+            return;
+        }
+        replace(&path, b"new", Some(&old)).unwrap();
+        let mut value = [0; 16];
+        let size = rustix::fs::getxattr(&path, "user.origin", &mut value).unwrap();
+        assert_eq!(&value[..size], b"elsewhere");
+    }
+
+    /// Runs `work` as a user without privileges.
+    fn as_nobody(work: impl FnOnce() + Send + 'static) {
+        let thread = std::thread::spawn(move || {
+            if rustix::process::geteuid().is_root() {
+                // Only this thread changes its user, and it ends soon.
+                rustix::thread::set_thread_uid(rustix::process::Uid::from_raw(65_534)).unwrap();
+            }
+            work();
+        });
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn what_may_not_be_written_is_not_replaced() {
+        let (_keep, folder) = folder();
+        let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        for (name, file_mode, folder_mode) in [("file", 0o444, 0o777), ("folder", 0o666, 0o555)] {
+            let below = folder.join(name);
+            let path = below.join("f");
+            let old = stat::Stat::from(&replace(&path, b"kept", None).unwrap());
+            mode(&path, file_mode);
+            mode(&below, folder_mode);
+            mode(&folder, 0o755);
+            let (target, fresh) = (path.clone(), below.join("new"));
+            as_nobody(move || {
+                let error = replace(&target, b"new", Some(&old)).unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{name}");
+                assert_eq!(replace(&fresh, b"new", None).is_err(), name == "folder");
+            });
+            assert_eq!(fs::read(&path).unwrap(), b"kept");
+            assert_eq!(listed(&below), if name == "folder" { 1 } else { 2 });
+        }
+    }
+
+    #[test]
+    fn a_file_of_somebody_else_does_not_become_one_that_runs_as_us() {
+        let (_keep, folder) = folder();
+        let path = folder.join("tool");
+        let old = stat::Stat::from(&replace(&path, b"old", None).unwrap());
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: only root can make a file of another user");
+            return;
+        }
+        fs::set_permissions(&path, Permissions::from_mode(0o6777)).unwrap();
+        fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
+        let target = path.clone();
+        as_nobody(move || assert!(replace(&target, b"new", Some(&old)).is_ok()));
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o777);
+    }
 }

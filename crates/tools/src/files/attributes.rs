@@ -6,7 +6,9 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 
-use rustix::fs::{Mode, OFlags, Stat, XattrFlags, fgetxattr, flistxattr, fsetxattr, openat};
+use rustix::fs::{
+    Mode, OFlags, Stat, XattrFlags, fgetxattr, flistxattr, flistxattr_query, fsetxattr, openat,
+};
 
 /// Names and values of extended attributes that are handed on, in bytes each.
 const MAX_ATTRIBUTES: usize = 64 * 1024;
@@ -44,13 +46,12 @@ pub(super) fn hand_on(folder: BorrowedFd<'_>, name: &OsStr, existing: &Stat, fil
 fn copy_attributes(folder: BorrowedFd<'_>, name: &OsStr, file: &File) -> rustix::io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let old = openat(folder, name, flags, Mode::empty())?;
-    let (mut none, mut names) = ([0_u8; 0], Vec::new());
     // The usual case costs one call.
-    let size = flistxattr(&old, &mut none)?;
+    let size = flistxattr_query(&old)?;
     if size == 0 {
         return Ok(());
     }
-    names.resize(size.min(MAX_ATTRIBUTES), 0);
+    let mut names = vec![0; size.min(MAX_ATTRIBUTES)];
     let size = flistxattr(&old, names.as_mut_slice())?;
     names.truncate(size);
     let mut value = vec![0; MAX_ATTRIBUTES];

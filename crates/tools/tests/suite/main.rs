@@ -3,10 +3,13 @@
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "the tests make the files the tools work on")]
 
+mod ask;
 mod bash;
 mod bash_folder;
 mod bash_output;
 mod edit;
+mod edit_changed;
+mod edit_many;
 mod glob;
 mod grep;
 mod hidden;
@@ -24,6 +27,7 @@ mod server;
 mod session;
 mod specs;
 mod swapped;
+mod todo;
 mod url_policy;
 mod web_addresses;
 mod web_fetch;
