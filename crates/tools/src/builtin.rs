@@ -11,7 +11,9 @@ use crate::bash::Bash;
 use crate::files::{Edit, Read, Write};
 use crate::process::{Confine, find_shell, without_interaction};
 use crate::search::{Glob, Grep};
-use crate::web::{AddressPolicy, NameService, SearchBackend, SystemNames, WebFetch, WebFetchOptions, WebSearch};
+use crate::web::{
+    AddressPolicy, NameService, SearchBackend, SystemNames, WebFetch, WebFetchOptions, WebSearch,
+};
 use crate::workspace::Workspace;
 
 /// What the built-in tools need of their host.

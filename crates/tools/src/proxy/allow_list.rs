@@ -101,7 +101,8 @@ impl Entry {
             let digits = port.bytes().all(|byte| byte.is_ascii_digit());
             port.parse().ok().filter(|port| digits && *port != 0)
         });
-        let port = port.map(|port| port.ok_or_else(|| error("the port is a number from 1 to 65535"))).transpose()?;
+        let port =
+            port.map(|port| port.ok_or_else(|| error("the port is a number from 1 to 65535"))).transpose()?;
         if host == "*" {
             return Ok(Self { hosts: Hosts::All, port });
         }

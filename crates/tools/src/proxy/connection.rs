@@ -162,7 +162,10 @@ fn target_of(uri: &Uri, port: Option<u16>) -> Result<Target, Declined> {
 fn aim(request: &mut Request<Incoming>) -> Result<(), Declined> {
     let bad = || bad_request("the address of the request is not valid");
     let uri = request.uri();
-    let host = uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok()).ok_or_else(bad)?;
+    let host = uri
+        .authority()
+        .and_then(|authority| HeaderValue::from_str(authority.as_str()).ok())
+        .ok_or_else(bad)?;
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     *request.uri_mut() = path.parse().map_err(|_| bad())?;

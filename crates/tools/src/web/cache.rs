@@ -130,8 +130,12 @@ mod tests {
     }
 
     fn fetched(text: &str) -> Arc<Fetched> {
-        let page =
-            Page { title: None, text: text.to_owned(), media_type: "text/plain".to_owned(), bytes: text.len() };
+        let page = Page {
+            title: None,
+            text: text.to_owned(),
+            media_type: "text/plain".to_owned(),
+            bytes: text.len(),
+        };
         Arc::new(Fetched { url: "https://a.example/".to_owned(), status: 200, page, only_to_read_on: false })
     }
 
@@ -148,7 +152,10 @@ mod tests {
         assert_eq!(cache.get(&with_header, false), Some(fetched("mine")));
         cache.put(request("a"), fetched("two"));
         hands.0.store(MAX_AGE, Ordering::Relaxed);
-        assert_eq!((cache.get(&request("a"), false), cache.get(&with_header, false)), (Some(fetched("two")), None));
+        assert_eq!(
+            (cache.get(&request("a"), false), cache.get(&with_header, false)),
+            (Some(fetched("two")), None)
+        );
         hands.0.store(-1, Ordering::Relaxed);
         assert_eq!(cache.get(&request("a"), false), None);
     }
@@ -163,7 +170,10 @@ mod tests {
         cache.put(news.clone(), fetched("x"));
         assert_eq!((cache.get(&news, false), cache.get(&news, true)), (None, Some(fetched("x"))));
         let headers = HeaderMap::new();
-        assert_eq!(Request::new(" HTTPS://A.example#part", &headers), Request::new("https://a.example/", &headers));
+        assert_eq!(
+            Request::new(" HTTPS://A.example#part", &headers),
+            Request::new("https://a.example/", &headers)
+        );
     }
 
     #[test]
@@ -172,12 +182,21 @@ mod tests {
         for n in 0..=MAX_PAGES {
             cache.put(request(&n.to_string()), fetched("x"));
         }
-        assert_eq!((cache.get(&request("0"), false), cache.get(&request("1"), false)), (None, Some(fetched("x"))));
+        assert_eq!(
+            (cache.get(&request("0"), false), cache.get(&request("1"), false)),
+            (None, Some(fetched("x")))
+        );
         let large = fetched(&"x".repeat(MAX_BYTES / 2));
         cache.put(request("a"), Arc::clone(&large));
         cache.put(request("b"), large);
-        assert_eq!((cache.get(&request("1"), false), cache.get(&request("a"), false).is_some()), (None, true));
+        assert_eq!(
+            (cache.get(&request("1"), false), cache.get(&request("a"), false).is_some()),
+            (None, true)
+        );
         cache.put(request("c"), fetched(&"x".repeat(MAX_BYTES + 1)));
-        assert_eq!((cache.get(&request("a"), false).is_some(), cache.get(&request("c"), false)), (true, None));
+        assert_eq!(
+            (cache.get(&request("a"), false).is_some(), cache.get(&request("c"), false)),
+            (true, None)
+        );
     }
 }

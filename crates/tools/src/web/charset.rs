@@ -129,9 +129,16 @@ mod tests {
             ("café".into(), told("iso-8859-1"), "café"),
             (cyrillic.clone(), told("windows-1251"), "Привет"),
             (page("<meta charset=Windows-1251>", &cyrillic), markup, "<meta charset=Windows-1251>Привет"),
-            (page("<meta charset=windows-1252>", &japanese), told("shift_jis"), "<meta charset=windows-1252>こんにちは"),
             (
-                page("<META http-equiv='Content-Type' content='text/html; charset=\"shift_jis\"'>", &japanese),
+                page("<meta charset=windows-1252>", &japanese),
+                told("shift_jis"),
+                "<meta charset=windows-1252>こんにちは",
+            ),
+            (
+                page(
+                    "<META http-equiv='Content-Type' content='text/html; charset=\"shift_jis\"'>",
+                    &japanese,
+                ),
                 markup,
                 "<META http-equiv='Content-Type' content='text/html; charset=\"shift_jis\"'>こんにちは",
             ),
@@ -141,7 +148,11 @@ mod tests {
                 "<?xml version='1.0' encoding='windows-1251'?>Привет",
             ),
             ("<meta charset=utf-16>é".into(), markup, "<meta charset=utf-16>é"),
-            (page("<!-- <meta charset=koi8-r> -->", "é".as_bytes()), markup, "<!-- <meta charset=koi8-r> -->é"),
+            (
+                page("<!-- <meta charset=koi8-r> -->", "é".as_bytes()),
+                markup,
+                "<!-- <meta charset=koi8-r> -->é",
+            ),
             (b"ok \xFF".to_vec(), told("utf-8"), "ok \u{FFFD}"),
             ("é".into(), told("no such charset"), "é"),
             (Vec::new(), Hints::default(), ""),

@@ -97,8 +97,10 @@ impl Refusal {
             401 | 403 => SearchError::Key { status },
             429 => SearchError::RateLimited { retry_after: self.retry_after() },
             300..=399 => {
-                let to = self.headers.get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("another address");
-                let detail = format!("it redirects to {to}, which is not followed; set the address it has now");
+                let to =
+                    self.headers.get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("another address");
+                let detail =
+                    format!("it redirects to {to}, which is not followed; set the address it has now");
                 SearchError::Refused { status, detail: first_chars(&detail, MAX_DETAIL) }
             }
             _ => SearchError::Refused { status, detail: self.detail() },

@@ -178,7 +178,8 @@ fn elsewhere(from: &Url, to: &Url) -> Option<&'static str> {
 
 fn told(asked: &str, url: &Url, status: u16, elsewhere: &str, target: &Url) -> ToolOutcome {
     let text = format!("{url} redirects ({status}) to {elsewhere}: {target}\nFetch that to go on.");
-    let facts = json!({"url": asked, "finalUrl": url.as_str(), "status": status, "redirect": target.as_str()});
+    let facts =
+        json!({"url": asked, "finalUrl": url.as_str(), "status": status, "redirect": target.as_str()});
     ToolOutcome::success(text).with_structured(facts)
 }
 

@@ -52,7 +52,8 @@ impl NoPage {
 
 /// Reads the response of `url` to its end, or to the size limit.
 pub(super) async fn read(response: Response, url: &Url) -> Result<Page, NoPage> {
-    let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let header =
+        |name| response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let (media_type, charset) = split_type(header(CONTENT_TYPE));
     // What was undone has no such header any more.
     let coding = header(CONTENT_ENCODING).trim().to_ascii_lowercase();

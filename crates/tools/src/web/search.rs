@@ -107,14 +107,12 @@ impl Tool for WebSearch {
     fn describe(&self) -> ToolSpec {
         let description =
             "Searches the web; returns titles, addresses and excerpts. Read a result with WebFetch.";
-        ToolSpec::new("WebSearch", ToolClass::Inspect, description)
-            .read_only()
-            .with_spellings(&[
-                ("query", &["q", "search_query"]),
-                ("limit", &["count", "num_results"]),
-                ("allowedDomains", &["allowed_domains"]),
-                ("blockedDomains", &["blocked_domains"]),
-            ])
+        ToolSpec::new("WebSearch", ToolClass::Inspect, description).read_only().with_spellings(&[
+            ("query", &["q", "search_query"]),
+            ("limit", &["count", "num_results"]),
+            ("allowedDomains", &["allowed_domains"]),
+            ("blockedDomains", &["blocked_domains"]),
+        ])
     }
 
     fn access(&self, _: &WebSearchInput) -> Vec<Access> {

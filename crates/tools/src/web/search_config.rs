@@ -158,7 +158,9 @@ pub fn search_backend(config: SearchConfig) -> Result<Arc<dyn SearchBackend>, Se
     let no_key = SearchConfigError::NoKey { provider, variable };
     Ok(match (provider, base_url) {
         (SearchProvider::Brave, None) => Arc::new(BraveSearch::new(api_key.ok_or(no_key)?)),
-        (SearchProvider::Brave, Some(at)) => Arc::new(BraveSearch::new(api_key.ok_or(no_key)?).with_base_url(at)),
+        (SearchProvider::Brave, Some(at)) => {
+            Arc::new(BraveSearch::new(api_key.ok_or(no_key)?).with_base_url(at))
+        }
         (SearchProvider::Tavily, None) => Arc::new(TavilySearch::new(api_key.ok_or(no_key)?)),
         (SearchProvider::Tavily, Some(at)) => {
             Arc::new(TavilySearch::new(api_key.ok_or(no_key)?).with_base_url(at))
@@ -192,7 +194,10 @@ mod tests {
         let chosen = |set| variables(set).map(named);
         assert_eq!(chosen(&[]), None);
         assert_eq!(chosen(&[("BRAVE_API_KEY", " "), ("TAVILY_API_KEY", "t")]), Some(Ok("Tavily".to_owned())));
-        assert_eq!(chosen(&[("TAVILY_API_KEY", "t"), ("BRAVE_API_KEY", "b")]), Some(Ok("Brave Search".to_owned())));
+        assert_eq!(
+            chosen(&[("TAVILY_API_KEY", "t"), ("BRAVE_API_KEY", "b")]),
+            Some(Ok("Brave Search".to_owned()))
+        );
         assert_eq!(chosen(&[("SEARXNG_URL", "http://127.0.0.1:1")]), Some(Ok("SearXNG".to_owned())));
         assert_eq!("SearXNG".parse(), Ok(SearchProvider::Searxng));
         assert_eq!(

@@ -46,9 +46,10 @@ fn no_json(refusal: &Refusal) -> Option<SearchError> {
     let status = refusal.status;
     (status == 403).then(|| SearchError::Refused {
         status,
-        detail: "the instance does not answer in JSON, or not for programs; `json` has to be in `search.formats` \
+        detail:
+            "the instance does not answer in JSON, or not for programs; `json` has to be in `search.formats` \
                  of its settings.yml"
-            .to_owned(),
+                .to_owned(),
     })
 }
 

@@ -16,7 +16,10 @@ pub(super) struct Section {
 /// The part of `text` from the character `offset` on.
 pub(super) fn section(text: &str, offset: usize) -> Result<Section, Failure> {
     let Some(rest) = from(text, offset) else {
-        let message = format!("the text of the page has {} characters; there is none at {offset}", text.chars().count());
+        let message = format!(
+            "the text of the page has {} characters; there is none at {offset}",
+            text.chars().count()
+        );
         return Err(Failure::new("invalid_argument", message));
     };
     let Some(behind) = from(rest, MAX_CHARS).filter(|behind| !behind.is_empty()) else {

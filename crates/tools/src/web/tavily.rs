@@ -34,7 +34,8 @@ impl TavilySearch {
     async fn ask(&self, query: &str, limit: usize) -> Result<Vec<SearchHit>, SearchError> {
         let body = json!({"query": query, "max_results": limit}).to_string();
         let request = self.engine.client()?.post(self.engine.url("/search")?).body(body);
-        let request = request.header("Content-Type", "application/json").bearer_auth(self.key.expose_secret());
+        let request =
+            request.header("Content-Type", "application/json").bearer_auth(self.key.expose_secret());
         let answer: Answer = self.engine.ask(request, used_up).await?;
         Ok(answer.results.into_iter().filter_map(Entry::into_hit).collect())
     }

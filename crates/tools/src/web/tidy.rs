@@ -108,7 +108,11 @@ struct Tidy {
 
 impl Tidy {
     fn text(&mut self, text: &str) {
-        let text = if self.open.contains(&Element::Block("pre")) { self.within_margins(text) } else { text };
+        if text.is_empty() {
+            return;
+        }
+        let is_listing = text.contains('\n') && self.open.contains(&Element::Block("pre"));
+        let text = if is_listing { self.within_margins(text) } else { text };
         self.out.text += text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count();
         self.out.html.push_str(text);
     }
@@ -414,13 +418,17 @@ mod tests {
             ("<a href=//b.example>l</a>", "<a href=\"https://b.example/\">l</a>"),
             ("<a href='#part'>l</a><a href=javascript:x()>m</a>", "<a>l</a><a>m</a>"),
             ("<img src='data:image/png;base64,AAAA' alt=picture>", "<img alt=\"picture\">"),
-            ("<base href=/root/><base href=/other/><a href=x>l</a>", "<a href=\"https://a.example/root/x\">l</a>"),
+            (
+                "<base href=/root/><base href=/other/><a href=x>l</a>",
+                "<a href=\"https://a.example/root/x\">l</a>",
+            ),
             ("<base href='javascript:x'><a href=x>l</a>", "<a href=\"https://a.example/docs/x\">l</a>"),
         ];
         for (html, expected) in cases {
             assert_eq!(page(html).html, expected, "{html}");
         }
-        let parts = tidy("<article class=post id=a><p class=b>x</article></section>", None, Detail::Structure);
+        let parts =
+            tidy("<article class=post id=a><p class=b>x</article></section>", None, Detail::Structure);
         assert_eq!(parts.html, "<article class=\"post\" id=\"a\"><p class=\"b\">x</article>");
         assert_eq!((parts.tags, parts.text), (3, 1));
     }

@@ -9,8 +9,12 @@ use crate::failure::Failure;
 pub(super) fn unreached(url: &str, error: &reqwest::Error) -> Failure {
     let cause = io_cause(error);
     let (code, what) = match cause.map(io::Error::kind) {
-        _ if error.is_timeout() => ("timed_out", "the server did not answer; it may be down, try again later"),
-        Some(ErrorKind::TimedOut) => ("timed_out", "the server did not answer; it may be down, try again later"),
+        _ if error.is_timeout() => {
+            ("timed_out", "the server did not answer; it may be down, try again later")
+        }
+        Some(ErrorKind::TimedOut) => {
+            ("timed_out", "the server did not answer; it may be down, try again later")
+        }
         Some(ErrorKind::ConnectionRefused) => {
             ("connection_refused", "nothing listens there; check host and port, or whether the server runs")
         }
@@ -28,8 +32,15 @@ pub(super) fn unreached(url: &str, error: &reqwest::Error) -> Failure {
     Failure::new(code, format!("cannot fetch {url}: {what} ({})", with_causes(error)))
 }
 
+/// The innermost error of the operating system, or in its clothes.
 fn io_cause(error: &reqwest::Error) -> Option<&io::Error> {
-    causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).last()
+    let outer = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).last()?;
+    // One that carries another does not count it among its causes.
+    std::iter::successors(Some(outer), |error| carried(error)).last()
+}
+
+fn carried(error: &io::Error) -> Option<&io::Error> {
+    error.get_ref()?.downcast_ref()
 }
 
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

@@ -95,7 +95,8 @@ async fn curl_reaches_what_is_allowed_both_ways() {
     assert!(lower.contains("\r\nx-own: 1\r\n") && !lower.contains("proxy-"), "{lower}");
     assert!(requests[1].starts_with("POST /page?q=1 HTTP/1.1\r\n") && requests[1].ends_with("posted"));
     let big = format!("http://site.example:{}/big", port(&server));
-    let (body, log, code) = proxy.curl(&[&big, "--next", "-x", &format!("http://{}", proxy.address), "-p", &big]).await;
+    let (body, log, code) =
+        proxy.curl(&[&big, "--next", "-x", &format!("http://{}", proxy.address), "-p", &big]).await;
     assert_eq!((body.len(), code), (6_000_000, 0), "{log}");
     assert_eq!(proxy.proxy.take_refused(), []);
 }
@@ -110,7 +111,10 @@ async fn what_is_not_allowed_is_refused_with_a_sentence() {
         ("http://other.example/".to_owned(), "other.example is not in sandbox.network.allowedDomains"),
         ("http://site.example:25/".to_owned(), "site.example:25 is not in sandbox.network.allowedDomains"),
         (format!("http://site.example:{port}/"), "site.example is at 127.0.0.1, a loopback address, which"),
-        ("http://meta.example/latest".to_owned(), "meta.example is at 169.254.169.254, the address of a cloud's"),
+        (
+            "http://meta.example/latest".to_owned(),
+            "meta.example is at 169.254.169.254, the address of a cloud's",
+        ),
         ("http://a.localhost/".to_owned(), "a.localhost is a name of the local machine or network, which"),
         (own, "127.0.0.1 is not in sandbox.network.allowedDomains"),
         ("http://2130706433/".to_owned(), "127.0.0.1 is not in sandbox.network.allowedDomains"),
@@ -120,7 +124,10 @@ async fn what_is_not_allowed_is_refused_with_a_sentence() {
         assert!(body.starts_with(&format!("robota: {sentence}")) && body.ends_with('\n'), "{url}: {body}");
         assert!(log.contains("< HTTP/1.1 403 robota: "), "{log}");
         let (_, log, code) = proxy.curl(&["-p", url]).await;
-        assert!(code == 56 && log.contains(&format!("< HTTP/1.1 403 robota: {sentence}")), "{url} {code}: {log}");
+        assert!(
+            code == 56 && log.contains(&format!("< HTTP/1.1 403 robota: {sentence}")),
+            "{url} {code}: {log}"
+        );
     }
     assert_eq!(server.requests().len(), 0);
     let refused = proxy.proxy.take_refused();
@@ -176,12 +183,24 @@ async fn garbage_is_answered_or_dropped() {
     let cases: [(&[u8], &str); 10] = [
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xFC\x03\x03\r\n\r\n", "HTTP/1.1 400"),
         (b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "HTTP/1.1 400 robota: this is a proxy"),
-        (b"GET https://a.example/ HTTP/1.1\r\nConnection: close\r\n\r\n", "HTTP/1.1 400 robota: this is a proxy"),
-        (b"CONNECT a.example HTTP/1.1\r\nConnection: close\r\n\r\n", "HTTP/1.1 400 robota: the request names no host"),
+        (
+            b"GET https://a.example/ HTTP/1.1\r\nConnection: close\r\n\r\n",
+            "HTTP/1.1 400 robota: this is a proxy",
+        ),
+        (
+            b"CONNECT a.example HTTP/1.1\r\nConnection: close\r\n\r\n",
+            "HTTP/1.1 400 robota: the request names no host",
+        ),
         (b"CONNECT u@a.example:443 HTTP/1.1\r\nConnection: close\r\n\r\n", "HTTP/1.1 400"),
-        (b"CONNECT a..example:443 HTTP/1.1\r\nConnection: close\r\n\r\n", "HTTP/1.1 403 robota: a..example is not the name"),
+        (
+            b"CONNECT a..example:443 HTTP/1.1\r\nConnection: close\r\n\r\n",
+            "HTTP/1.1 403 robota: a..example is not the name",
+        ),
         (b"CONNECT [::1:443 HTTP/1.1\r\n\r\n", "HTTP/1.1 400"),
-        (b"CONNECT unknown.example:443 HTTP/1.1\r\nConnection: close\r\n\r\n", "HTTP/1.1 502 robota: cannot connect to unknown.example:443: the name is not known"),
+        (
+            b"CONNECT unknown.example:443 HTTP/1.1\r\nConnection: close\r\n\r\n",
+            "HTTP/1.1 502 robota: cannot connect to unknown.example:443: the name is not known",
+        ),
         (long.as_bytes(), "HTTP/1.1 431"),
         (many.as_bytes(), "HTTP/1.1 431"),
     ];
