@@ -6,8 +6,9 @@ use htmd::HtmlToMarkdown;
 use htmd::options::{BulletListMarker, Options};
 use reqwest::Url;
 
+use super::element::Detail;
 use super::readable::article;
-use super::tidy::{Detail, tidy};
+use super::tidy::tidy;
 
 /// Room for the recursion of the libraries over a tidied page.
 const STACK: usize = 32 * 1024 * 1024;
