@@ -9,6 +9,7 @@ mod cache;
 mod charset;
 mod client;
 mod domains;
+mod element;
 mod engine;
 mod fetch;
 mod form;

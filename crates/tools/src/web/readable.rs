@@ -2,7 +2,8 @@
 
 use dom_smoothie::{Config, Readability};
 
-use super::tidy::{Detail, Tidied, tidy};
+use super::element::Detail;
+use super::tidy::{Tidied, tidy};
 
 /// Pages with more are shown whole: finding the content takes time that grows faster than they do.
 const MAX_TAGS: usize = 30_000;

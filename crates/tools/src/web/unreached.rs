@@ -32,8 +32,15 @@ pub(super) fn unreached(url: &str, error: &reqwest::Error) -> Failure {
     Failure::new(code, format!("cannot fetch {url}: {what} ({})", with_causes(error)))
 }
 
+/// The innermost error of the operating system, or in its clothes.
 fn io_cause(error: &reqwest::Error) -> Option<&io::Error> {
-    causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).last()
+    let outer = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).last()?;
+    // One that carries another does not count it among its causes.
+    std::iter::successors(Some(outer), |error| carried(error)).last()
+}
+
+fn carried(error: &io::Error) -> Option<&io::Error> {
+    error.get_ref()?.downcast_ref()
 }
 
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

@@ -239,6 +239,42 @@ async fn a_tunnel_carries_bytes_until_it_is_cancelled() {
 }
 
 #[tokio::test]
+async fn bodies_are_passed_on_as_they_come() {
+    async fn until(stream: &mut TcpStream, end: &str) -> String {
+        let mut text = String::new();
+        while !text.ends_with(end) {
+            text.push(char::from(stream.read_u8().await.unwrap()));
+        }
+        text
+    }
+    let host = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = host.local_addr().unwrap().to_string();
+    let proxy = proxy(&[&address], &[]).await;
+    let mut client = TcpStream::connect(&proxy.address).await.unwrap();
+    let head = format!(
+        "POST http://{address} HTTP/1.1\r\nTransfer-Encoding: chunked\r\nConnection: X-Own\r\nX-Own: 1\r\n\r\n"
+    );
+    client.write_all(head.as_bytes()).await.unwrap();
+    client.write_all(b"3\r\none\r\n").await.unwrap();
+    let (mut server, _) = host.accept().await.unwrap();
+    let seen = until(&mut server, "3\r\none\r\n").await;
+    assert_eq!(
+        seen,
+        format!("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nhost: {address}\r\n\r\n3\r\none\r\n")
+    );
+    client.write_all(b"3\r\ntwo\r\n0\r\n\r\n").await.unwrap();
+    until(&mut server, "two\r\n0\r\n\r\n").await;
+    server
+        .write_all(b"HTTP/1.1 201 Made\r\nKeep-Alive: 5\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nred\r\n")
+        .await
+        .unwrap();
+    let answer = until(&mut client, "3\r\nred\r\n").await;
+    assert!(answer.starts_with("HTTP/1.1 201 Made\r\n") && !answer.contains("Keep-Alive"), "{answer}");
+    server.write_all(b"4\r\nblue\r\n0\r\n\r\n").await.unwrap();
+    assert_eq!(until(&mut client, "0\r\n\r\n").await, "4\r\nblue\r\n0\r\n\r\n");
+}
+
+#[tokio::test]
 async fn python_is_told_why_and_a_socket_will_do() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("proxy.sock");
