@@ -157,6 +157,9 @@ fn read_pages(bytes: Vec<u8>, pages: RangeInclusive<usize>, pause: &Pause, told:
         let _ = tell(Told::Failed(PdfError::Bomb));
         return;
     }
+    if pause.is_over() {
+        return;
+    }
     let pdf = match Pdf::new(bytes) {
         Ok(pdf) => pdf,
         Err(error) => {
