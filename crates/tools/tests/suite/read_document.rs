@@ -177,6 +177,24 @@ async fn a_pdf_that_means_harm_is_refused() {
 }
 
 #[tokio::test]
+async fn a_pdf_nested_without_end_exhausts_no_stack() {
+    let session = Session::new();
+    let nested = ["{".repeat(300_000), "}".repeat(300_000)].concat();
+    let program = format!(
+        "9 0 obj\n<</FunctionType 4/Domain[0 1]/Range[0 1]/Length {}>>stream\n{nested}\nendstream\nendobj\n",
+        nested.len()
+    );
+    let content = "/C cs 1 scn 0 0 9 9 re f BT /F1 12 Tf (still here) Tj ET ";
+    let deep = [content, &"[".repeat(300_000), &"<<".repeat(300_000), &"q ".repeat(10_000)].concat();
+    let file = String::from_utf8(pdf(&[deep.as_bytes()], "")).unwrap();
+    let file = file.replacen("%PDF-1.4\n", &format!("%PDF-1.4\n{program}"), 1);
+    let colour = "/Resources<</ColorSpace<</C[/Separation/A/DeviceGray 9 0 R]>>";
+    session.put("deep.pdf", file.replacen("/Resources<<", colour, 1));
+    let text = session.ok("Read", json!({"filePath": "deep.pdf"})).await;
+    assert_eq!(text, "--- page 1 of 1 ---\nstill here");
+}
+
+#[tokio::test]
 async fn damaged_pdf_files_give_text_or_a_reason_and_nothing_else() {
     let session = Session::new();
     let whole = pdf(&[&page(1), &deflated(&page(2))], "");

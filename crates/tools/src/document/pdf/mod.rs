@@ -4,6 +4,7 @@
 //! own with a deep stack, for a limited time, after a look at how far its streams unpack; when the reader fails or
 //! is given up, the pages it had finished are kept.
 
+mod disarm;
 mod layout;
 mod unpacked;
 
@@ -57,7 +58,9 @@ pub(crate) enum PdfError {
     NoSuchPage { first: usize, total: usize },
     #[error("it has {bytes} bytes; at most {most} can be read")]
     TooLarge { bytes: usize, most: usize },
-    #[error("it unpacks to far more than its size, which no ordinary document does")]
+    #[error(
+        "it unpacks to far more than its size or hides what it is made of, which no ordinary document does"
+    )]
     Bomb,
     #[error("reading it took longer than {} s", TIME.as_secs())]
     TooSlow,
@@ -149,11 +152,14 @@ fn collect(receiver: &Receiver<Told>, pause: &Pause) -> Result<PdfText, PdfError
     Ok(text)
 }
 
-fn read_pages(bytes: Vec<u8>, pages: RangeInclusive<usize>, pause: &Pause, told: &Sender<Told>) {
+fn read_pages(mut bytes: Vec<u8>, pages: RangeInclusive<usize>, pause: &Pause, told: &Sender<Told>) {
     // Nobody listens any more when the call was given up.
     let tell = |what| told.send(what).is_ok();
-    if !unpacked::is_bounded(&bytes, pause) {
+    if !disarm::disarm(&mut bytes) || !unpacked::is_bounded(&bytes, pause) {
         let _ = tell(Told::Failed(PdfError::Bomb));
+        return;
+    }
+    if pause.is_over() {
         return;
     }
     let pdf = match Pdf::new(bytes) {
