@@ -27,6 +27,7 @@ mod suggestion;
 mod tests;
 
 pub use mode::{InvalidMode, PermissionMode};
+pub use protected::protected_name;
 pub use policy::{Basis, Decision, PermissionPolicy, Verdict};
 pub use reading::ReadingDenials;
 pub use report::{CommandPart, CommandReport, PartState};

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::capture::Output;
 use super::group::Group;
-use super::{Confined, Ending, Finished, RunError};
+use super::{Confined, Ending, Finished, RunError, Verdict};
 
 /// Between TERM and KILL.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
@@ -28,13 +28,14 @@ pub(super) struct Supervisor<F> {
     group: Group,
     output: Output<F>,
     started: Instant,
+    verdict: Option<Verdict>,
     /// What confines the program.
     _keep: Option<Box<dyn Any + Send>>,
 }
 
 /// Starts `command` in a session of its own.
 pub(super) fn start<F: FnMut(&str)>(confined: Confined, on_output: F) -> Result<Supervisor<F>, RunError> {
-    let Confined { command, stdin, keep } = confined;
+    let Confined { command, stdin, keep, verdict } = confined;
     let failed = |source| RunError::Start { program: command.program.clone(), source };
     let (reader, writer) = io::pipe().map_err(failed)?;
     let errors = writer.try_clone().map_err(failed)?;
@@ -50,7 +51,7 @@ pub(super) fn start<F: FnMut(&str)>(confined: Confined, on_output: F) -> Result<
     .spawn()
     .map_err(failed)?;
     let group = Group::led_by(child.id()).map_err(failed)?;
-    Ok(Supervisor { child, group, output, started: Instant::now(), _keep: keep })
+    Ok(Supervisor { child, group, output, started: Instant::now(), verdict, _keep: keep })
 }
 
 impl<F: FnMut(&str)> Supervisor<F> {
@@ -75,6 +76,9 @@ impl<F: FnMut(&str)> Supervisor<F> {
         // A program left in the background may hold the pipe for ever.
         let _drained_or_not = timeout(DRAIN, self.output.take_rest()).await;
         self.group.release();
+        if let (Ending::Exited(_), Some(verdict)) = (ending, self.verdict.take()) {
+            verdict()?;
+        }
         let left_behind = self.output.is_open();
         let (output, omitted_bytes) = self.output.into_text();
         Ok(Finished { ending, output, omitted_bytes, left_behind, duration: self.started.elapsed() })
