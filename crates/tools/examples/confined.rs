@@ -38,15 +38,20 @@ fn main() -> ExitCode {
 
 #[expect(clippy::disallowed_methods, reason = "a program reads its environment")]
 #[expect(clippy::print_stdout, reason = "a program prints")]
-fn confined(program: PathBuf, arguments: Vec<std::ffi::OsString>) -> Result<ExitCode, Box<dyn std::error::Error>> {
+fn confined(
+    program: PathBuf,
+    arguments: Vec<std::ffi::OsString>,
+) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let directory = std::env::current_dir()?;
     let helper = Helper { program: std::env::current_exe()?, leading: vec![HELPER.into()] };
     let sandbox = LinuxSandbox::new(&SandboxPolicy::new(vec![directory.clone()]), helper)?;
     sandbox.weaknesses().iter().for_each(|weakness| complain(weakness));
     let environment = std::env::vars_os().collect();
-    let command = CommandLine { program, arguments, directory, environment, timeout: Duration::from_secs(600) };
+    let command =
+        CommandLine { program, arguments, directory, environment, timeout: Duration::from_secs(600) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ended = runtime.block_on(run(command, Some(&sandbox), &CancellationToken::new(), |text| print!("{text}")))?;
+    let ended =
+        runtime.block_on(run(command, Some(&sandbox), &CancellationToken::new(), |text| print!("{text}")))?;
     Ok(match ended.ending {
         Ending::Exited(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
         _ => ExitCode::FAILURE,

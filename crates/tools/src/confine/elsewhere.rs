@@ -32,7 +32,11 @@ impl LinuxSandbox {
     ///
     /// As [`new`](Self::new).
     #[expect(clippy::needless_pass_by_value, reason = "as on Linux")]
-    pub fn with_status(policy: &SandboxPolicy, _helper: Helper, status: SandboxStatus) -> Result<Self, ConfineError> {
+    pub fn with_status(
+        policy: &SandboxPolicy,
+        _helper: Helper,
+        status: SandboxStatus,
+    ) -> Result<Self, ConfineError> {
         let weakness = format!("commands are not confined at all ({REASON})");
         match policy.demand {
             Demand::Required => Err(ConfineError::new(format!("the settings demand a sandbox: {weakness}"))),

@@ -34,7 +34,17 @@ const WHOLE: [&str; 13] = [
 const OPEN_STATE: [&str; 3] = ["agents", "memory", "skills"];
 /// Names that are protected at the top of a writable folder before they exist, each by an empty folder.
 pub(super) const MISSING: [&str; 11] = [
-    ".git", ".robota", ".claude", ".codex", ".cursor", ".vscode", ".idea", ".husky", ".githooks", ".mcp.json", ".envrc",
+    ".git",
+    ".robota",
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".vscode",
+    ".idea",
+    ".husky",
+    ".githooks",
+    ".mcp.json",
+    ".envrc",
 ];
 
 /// What was found.
@@ -77,7 +87,8 @@ pub(super) fn find(root: &Path) -> Guarded {
 impl Guarded {
     /// Notes what is protected at `path`; whether that settles all below it.
     fn note(&mut self, root: &Path, path: &Path, name: &str, is_folder: bool) -> bool {
-        let plain = !name.starts_with('.');
+        // Other names are protected only at the top and in folders like `.config`; most files are spared the question.
+        let usual = |folder: &Path| folder != root && !is_dotted(folder);
         if name == ".git" && is_folder {
             if exists(&path.join("HEAD")) {
                 self.note_repository(path);
@@ -92,7 +103,7 @@ impl Guarded {
             self.read_only.push(path.to_owned());
         } else if is_folder && name.ends_with(".git") {
             self.note_settings_of_git(path);
-        } else if plain && (is_folder || path.parent() != Some(root)) {
+        } else if !name.starts_with('.') && path.parent().is_none_or(usual) {
             return false;
         } else {
             let below = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
@@ -122,6 +133,10 @@ impl Guarded {
         let names = ["hooks", "config", "config.worktree", "commondir"].map(|name| git.join(name));
         self.read_only.extend(names.into_iter().filter(|path| exists(path)));
     }
+}
+
+fn is_dotted(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 fn exists(path: &Path) -> bool {

@@ -33,7 +33,9 @@ pub fn helper_main(arguments: impl IntoIterator<Item = OsString>) -> HelperEnd {
     close_inherited();
     let mut channel = match host_channel() {
         Ok(channel) => channel,
-        Err(problem) => return HelperEnd::failed(format!("this is started by the sandbox, not by people: {problem}")),
+        Err(problem) => {
+            return HelperEnd::failed(format!("this is started by the sandbox, not by people: {problem}"));
+        }
     };
     let mut arguments = arguments.into_iter();
     let result = match arguments.next() {
@@ -55,7 +57,8 @@ fn run(
     channel: &mut Channel,
     mut arguments: impl Iterator<Item = OsString>,
 ) -> Result<std::convert::Infallible, Problem> {
-    let mut next = || arguments.next().ok_or_else(|| Problem::because("understand its arguments", "some are missing"));
+    let mut next =
+        || arguments.next().ok_or_else(|| Problem::because("understand its arguments", "some are missing"));
     let (plan, directory, program) = (next()?, next()?, next()?);
     let plan: Plan = serde_json::from_slice(plan.as_bytes()).doing(|| "understand its plan".into())?;
     let variables = variables();
@@ -65,7 +68,10 @@ fn run(
         Namespaces::Owned | Namespaces::Privileged => namespaces::mount_namespace().ok(),
     };
     channel.send(&Message::Confined { mount_namespace }).doing(|| "answer".into())?;
-    #[expect(clippy::disallowed_methods, reason = "this process becomes the program, in the group that the host made")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this process becomes the program, in the group that the host made"
+    )]
     let mut command = std::process::Command::new(&program);
     command.args(arguments).env_clear().envs(variables);
     if let Some(port) = proxy {
@@ -163,7 +169,9 @@ fn try_layers() -> SandboxStatus {
 /// Closes what was open before this program started: a folder among it would lead out.
 fn close_inherited() {
     let open: Vec<i32> = match fs::read_dir("/proc/self/fd") {
-        Ok(entries) => entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect(),
+        Ok(entries) => {
+            entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+        }
         Err(_) => (0..4096).collect(),
     };
     for descriptor in open.into_iter().filter(|descriptor| *descriptor > 2) {
@@ -184,7 +192,10 @@ fn host_channel() -> Result<Channel, Problem> {
 
 /// The variables of the command.
 fn variables() -> Vec<(OsString, OsString)> {
-    #[expect(clippy::disallowed_methods, reason = "the variables of the helper are those that its host gave it")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the variables of the helper are those that its host gave it"
+    )]
     let given = std::env::vars_os();
     given.filter_map(|(name, value)| Some((command_name(&name)?, value))).collect()
 }

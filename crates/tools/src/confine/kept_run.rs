@@ -68,7 +68,9 @@ impl Run {
         match &self.heard {
             Heard { failed: Some(message), .. } => Err(ConfineError::new(message.clone())),
             Heard { confined: true, .. } => Ok(()),
-            Heard { .. } => Err(ConfineError::new("the sandbox's helper ended before it had confined itself")),
+            Heard { .. } => {
+                Err(ConfineError::new("the sandbox's helper ended before it had confined itself"))
+            }
         }
     }
 

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, NetPort, PathBeneath, PathFd, RestrictionStatus,
-    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, NetPort, PathBeneath, PathFd,
+    RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus,
+    Scope,
 };
 
 use super::plan::{Network, Plan};
@@ -26,14 +27,16 @@ const DEVICES: [&str; 8] = [
 
 /// Restricts this process for good, and says which version of the interface did it.
 pub(super) fn restrict(plan: &Plan) -> Result<u8, Problem> {
-    let restricted = restrict_by(plan).map_err(|error| Problem::because("restrict itself by Landlock", error.to_string()))?;
+    let restricted = restrict_by(plan)
+        .map_err(|error| Problem::because("restrict itself by Landlock", error.to_string()))?;
     match (restricted.ruleset, restricted.landlock) {
         (RulesetStatus::NotEnforced, LandlockStatus::NotEnabled) => {
             Err(Problem::because("use Landlock", "it is not enabled in this kernel"))
         }
-        (RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced, LandlockStatus::Available { effective_abi, .. }) => {
-            Ok(effective_abi as u8)
-        }
+        (
+            RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced,
+            LandlockStatus::Available { effective_abi, .. },
+        ) => Ok(effective_abi as u8),
         _ => Err(Problem::because("use Landlock", "this kernel does not have it")),
     }
 }
@@ -59,7 +62,11 @@ fn restrict_by(plan: &Plan) -> Result<RestrictionStatus, RulesetError> {
 }
 
 /// Allows `access` beneath `path`; what does not exist or is out of reach needs no rule.
-fn allow(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, RulesetError> {
+fn allow(
+    rules: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
     let Ok(file) = PathFd::new(path) else { return Ok(rules) };
     let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
     rules.add_rule(PathBeneath::new(file, access))

@@ -62,7 +62,8 @@ fn unescape(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((first, behind)) = rest.split_first() {
-        let digits = behind.get(..3).filter(|digits| digits.iter().all(|digit| (b'0'..=b'7').contains(digit)));
+        let digits =
+            behind.get(..3).filter(|digits| digits.iter().all(|digit| (b'0'..=b'7').contains(digit)));
         match digits {
             Some(digits) if *first == b'\\' => {
                 let value = digits.iter().fold(0u32, |value, digit| value * 8 + u32::from(digit - b'0'));
@@ -87,7 +88,8 @@ pub(super) fn aliases(path: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
     };
     let inside = join(&holder.root, path.strip_prefix(&holder.point).unwrap_or(path));
     let same_device = mounts.iter().filter(|mount| mount.device == holder.device);
-    let shown = same_device.filter_map(|mount| Some(join(&mount.point, inside.strip_prefix(&mount.root).ok()?)));
+    let shown =
+        same_device.filter_map(|mount| Some(join(&mount.point, inside.strip_prefix(&mount.root).ok()?)));
     let mut all: Vec<PathBuf> = shown.chain([path.to_owned()]).collect();
     all.sort();
     all.dedup();

@@ -64,7 +64,8 @@ fn parts(paths: &Paths, writable: &[&PathBuf]) -> BTreeMap<PathBuf, Part> {
         read_only.extend(found.read_only);
     }
     read_only.extend(paths.read_only.iter().cloned());
-    let targets = read_only.iter().filter(|path| path.is_symlink()).filter_map(|path| fs::canonicalize(path).ok());
+    let targets =
+        read_only.iter().filter(|path| path.is_symlink()).filter_map(|path| fs::canonicalize(path).ok());
     let targets: Vec<PathBuf> = targets.collect();
     for path in read_only.into_iter().chain(targets) {
         if !writable.iter().any(|root| path.starts_with(root)) {
@@ -191,7 +192,10 @@ mod tests {
         let (outer, inner) = (PathBuf::from("/tmp"), PathBuf::from("/tmp/a/work"));
         let writable = [&outer, &inner];
         assert_eq!(between(&inner, &writable), [PathBuf::from("/tmp/a")]);
-        assert_eq!(between(Path::new("/tmp/a/work/.git/hooks"), &writable), [PathBuf::from("/tmp/a/work/.git")]);
+        assert_eq!(
+            between(Path::new("/tmp/a/work/.git/hooks"), &writable),
+            [PathBuf::from("/tmp/a/work/.git")]
+        );
         assert!(between(Path::new("/tmp/a/work/.envrc"), &writable).is_empty());
         assert!(between(Path::new("/etc/passwd"), &writable).is_empty());
     }

@@ -33,6 +33,7 @@ pub(super) fn mount_namespace() -> io::Result<u64> {
 }
 
 fn set(file: &str, value: &str) -> Result<(), Problem> {
-    let written = OpenOptions::new().write(true).open(file).and_then(|mut file| file.write_all(value.as_bytes()));
+    let written =
+        OpenOptions::new().write(true).open(file).and_then(|mut file| file.write_all(value.as_bytes()));
     written.doing(|| format!("write {file}"))
 }

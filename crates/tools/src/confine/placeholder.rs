@@ -28,7 +28,9 @@ impl Placeholder {
     pub(super) fn take(path: &Path) -> Option<Self> {
         (0..ATTEMPTS).find_map(|_| Self::attempt(path).transpose()).and_then(|taken| {
             taken
-                .inspect_err(|error| tracing::debug!(path = %path.display(), %error, "a protected name was not taken"))
+                .inspect_err(
+                    |error| tracing::debug!(path = %path.display(), %error, "a protected name was not taken"),
+                )
                 .ok()
                 .flatten()
         })

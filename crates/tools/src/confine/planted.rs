@@ -39,7 +39,9 @@ impl Drop for Planted {
 
 fn remove(path: &Path) {
     match fs::remove_file(path) {
-        Ok(()) => tracing::warn!(path = %path.display(), "a sandboxed command made a file that redirects git; it is removed"),
+        Ok(()) => {
+            tracing::warn!(path = %path.display(), "a sandboxed command made a file that redirects git; it is removed")
+        }
         Err(error) => tracing::trace!(path = %path.display(), %error, "nothing was planted"),
     }
 }
@@ -69,7 +71,8 @@ mod tests {
         let root = folder.path();
         let put = |name: &str, text: &str| {
             use std::io::Write;
-            let mut file = fs::OpenOptions::new().create(true).truncate(true).write(true).open(root.join(name)).unwrap();
+            let mut file =
+                fs::OpenOptions::new().create(true).truncate(true).write(true).open(root.join(name)).unwrap();
             file.write_all(text.as_bytes()).unwrap();
         };
         fs::create_dir(root.join(".git")).unwrap();

@@ -13,8 +13,11 @@ const NOT_OURS: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// Where programs share memory.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// The paths of `policy` as they are now, and those of `deny_write` that do not exist.
-pub(super) fn resolve(policy: &SandboxPolicy, helper: &Helper) -> Result<(Paths, Vec<PathBuf>), ConfineError> {
+/// The paths of `policy` as they are now, and those of them that stay as they are and do not exist.
+pub(super) fn resolve(
+    policy: &SandboxPolicy,
+    helper: &Helper,
+) -> Result<(Paths, Vec<PathBuf>), ConfineError> {
     let guarded = writable(&policy.writable)?;
     let mut scratch = writable(&policy.scratch)?;
     scratch.extend(fs::canonicalize(SHARED_MEMORY));
@@ -30,6 +33,7 @@ pub(super) fn resolve(policy: &SandboxPolicy, helper: &Helper) -> Result<(Paths,
             None => missing.extend(parent_resolved(path)),
         }
     }
+    paths.read_only.extend(missing.iter().filter(|path| path.to_str().is_some()).cloned());
     for path in &policy.deny_read {
         paths.hidden.extend(existing(path)?);
     }
@@ -47,7 +51,9 @@ fn writable(folders: &[PathBuf]) -> Result<Vec<PathBuf>, ConfineError> {
             )));
         }
         if NOT_OURS.iter().any(|not_ours| path.starts_with(not_ours)) && !path.starts_with(SHARED_MEMORY) {
-            return Err(ConfineError::new(format!("the sandbox cannot make {shown} writable: it belongs to the system")));
+            return Err(ConfineError::new(format!(
+                "the sandbox cannot make {shown} writable: it belongs to the system"
+            )));
         }
         all.push(path);
     }
@@ -67,7 +73,8 @@ fn existing(path: &Path) -> Result<Option<PathBuf>, ConfineError> {
         Ok(_) => Err(ConfineError::new(format!("the path {shown} of the sandbox is not UTF-8"))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => {
-            Err(ConfineError::new(format!("cannot resolve the path {shown} of the sandbox: {error}")).with_source(error))
+            Err(ConfineError::new(format!("cannot resolve the path {shown} of the sandbox: {error}"))
+                .with_source(error))
         }
     }
 }

@@ -57,7 +57,11 @@ impl LinuxSandbox {
     /// # Errors
     ///
     /// As [`new`](Self::new).
-    pub fn with_status(policy: &SandboxPolicy, helper: Helper, status: SandboxStatus) -> Result<Self, ConfineError> {
+    pub fn with_status(
+        policy: &SandboxPolicy,
+        helper: Helper,
+        status: SandboxStatus,
+    ) -> Result<Self, ConfineError> {
         let weaknesses = status.weaknesses(policy);
         if policy.demand == Demand::Required && !weaknesses.is_empty() {
             return Err(ConfineError::new(format!(
@@ -107,7 +111,8 @@ impl LinuxSandbox {
         let writable = paths.writable();
         let inside = self.missing.iter().filter(|path| writable.iter().any(|root| path.starts_with(root)));
         // Hooks would make a repository of what is none.
-        let sensible = inside.filter(|path| !path.ends_with(".git/hooks") || path.with_file_name("HEAD").exists());
+        let sensible =
+            inside.filter(|path| !path.ends_with(".git/hooks") || path.with_file_name("HEAD").exists());
         sensible.filter_map(|path| Placeholder::take(path)).collect()
     }
 
@@ -119,7 +124,12 @@ impl LinuxSandbox {
             return Err(ConfineError::new("the sandbox has too many paths"));
         }
         let mut arguments = self.helper.leading.clone();
-        arguments.extend([RUN.into(), plan.into(), command.directory.clone().into(), command.program.clone().into()]);
+        arguments.extend([
+            RUN.into(),
+            plan.into(),
+            command.directory.clone().into(),
+            command.program.clone().into(),
+        ]);
         arguments.extend(command.arguments.iter().cloned());
         Ok(arguments)
     }

@@ -149,9 +149,10 @@ mod decided {
                 (NetworkPolicy::Off | NetworkPolicy::Proxy(_), Network::Open) => {
                     Some(format!("the network can be reached ({})", reason()))
                 }
-                (NetworkPolicy::Proxy(_), Network::NoSockets) => {
-                    Some(format!("the proxy cannot be reached, nor anything else of the network ({})", reason()))
-                }
+                (NetworkPolicy::Proxy(_), Network::NoSockets) => Some(format!(
+                    "the proxy cannot be reached, nor anything else of the network ({})",
+                    reason()
+                )),
                 _ => None,
             }
         }

@@ -69,7 +69,8 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_lookup_dcookie,
 ];
 #[cfg(target_arch = "x86_64")]
-const REFUSED_HERE: &[libc::c_long] = &[libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_uselib, libc::SYS_ustat, libc::SYS_sysfs];
+const REFUSED_HERE: &[libc::c_long] =
+    &[libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_uselib, libc::SYS_ustat, libc::SYS_sysfs];
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[libc::c_long] = &[];
 /// Namespaces that `clone` makes.

@@ -4,6 +4,14 @@
 #![expect(clippy::disallowed_methods, reason = "the tests make the files the tools work on")]
 
 mod bash;
+#[cfg(target_os = "linux")]
+mod confine_files;
+#[cfg(target_os = "linux")]
+mod confine_reach;
+#[cfg(target_os = "linux")]
+mod confine_setup;
+#[cfg(target_os = "linux")]
+mod confine_work;
 mod edit;
 mod glob;
 mod grep;
