@@ -10,6 +10,8 @@ use robota_core::protected_name;
 const DEPTH: usize = 3;
 /// How many folders are looked at, in all.
 const FOLDERS: usize = 1500;
+/// How many names below the top are looked at, in all.
+const NAMES: usize = 40_000;
 /// Folders that hold what tools make, often very many files.
 const SKIPPED: [&str; 8] =
     ["node_modules", "target", "dist", "build", "venv", ".venv", "__pycache__", "vendor"];
@@ -59,14 +61,17 @@ pub(super) struct Guarded {
 pub(super) fn find(root: &Path) -> Guarded {
     let mut found = Guarded::default();
     let mut folders = VecDeque::from([(root.to_owned(), 0)]);
-    let mut seen = 0;
+    let (mut seen, mut names) = (0, 0);
     while let Some((folder, depth)) = folders.pop_front() {
         seen += 1;
-        if seen > FOLDERS {
+        if seen > FOLDERS || names > NAMES {
             break;
         }
         let Ok(entries) = fs::read_dir(&folder) else { continue };
-        for entry in entries.flatten() {
+        // The top is looked at in full, as what counts most is there.
+        let room = if depth == 0 { usize::MAX } else { NAMES };
+        for entry in entries.flatten().take(room) {
+            names += usize::from(depth > 0);
             let path = entry.path();
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let name = entry.file_name();

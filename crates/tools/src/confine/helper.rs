@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::stdio::{dup2_stdin, stdin};
 
@@ -141,11 +141,18 @@ fn try_layers() -> SandboxStatus {
         capabilities: true,
         unix_sockets: false,
     };
+    let before = namespaces::user_namespace().ok();
     let owned = namespaces::enter(Namespaces::Owned);
     let entered = match &owned {
-        Ok(()) => Ok(()),
+        // A namespace without ids is of no use, and what works in it would not work outside of it.
+        Err(problem) if namespaces::user_namespace().ok() != before => {
+            Err(Problem::because("use a user namespace", problem.to_string()))
+        }
         Err(_) => namespaces::enter(Namespaces::Privileged),
+        Ok(()) => Ok(()),
     };
+    let some_folder = ["/dev/shm", "/tmp"].map(PathBuf::from).into_iter().find(|folder| folder.is_dir());
+    plan.paths.scratch.extend(some_folder);
     let mounts = entered.and_then(|()| mounts::apply(&plan.paths));
     let network_namespace = match mounts {
         Ok(()) => layer(network::enter()),

@@ -22,6 +22,8 @@ mod capabilities;
 #[cfg(target_os = "linux")]
 mod channel;
 #[cfg(target_os = "linux")]
+mod enforceable;
+#[cfg(target_os = "linux")]
 mod guarded;
 #[cfg(target_os = "linux")]
 mod helper;

@@ -32,6 +32,11 @@ pub(super) fn mount_namespace() -> io::Result<u64> {
     std::fs::metadata("/proc/self/ns/mnt").map(|namespace| namespace.ino())
 }
 
+/// The inode by which the user namespace of this process is known.
+pub(super) fn user_namespace() -> io::Result<u64> {
+    std::fs::metadata("/proc/self/ns/user").map(|namespace| namespace.ino())
+}
+
 fn set(file: &str, value: &str) -> Result<(), Problem> {
     let written =
         OpenOptions::new().write(true).open(file).and_then(|mut file| file.write_all(value.as_bytes()));

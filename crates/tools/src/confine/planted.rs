@@ -40,7 +40,7 @@ impl Drop for Planted {
 fn remove(path: &Path) {
     match fs::remove_file(path) {
         Ok(()) => {
-            tracing::warn!(path = %path.display(), "a sandboxed command made a file that redirects git; it is removed")
+            tracing::warn!(path = %path.display(), "a sandboxed command made a file that redirects git; it is removed");
         }
         Err(error) => tracing::trace!(path = %path.display(), %error, "nothing was planted"),
     }

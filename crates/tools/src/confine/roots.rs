@@ -102,8 +102,8 @@ mod tests {
         let mut policy = SandboxPolicy::new(vec![link.clone(), real.clone(), folder.path().join("gone")]);
         policy.deny_write = vec![link.join("settings.json")];
         let (paths, missing) = resolve(&policy, &helper()).unwrap();
-        assert_eq!(paths.guarded, [real.clone()]);
         assert_eq!(missing, [real.join("settings.json")]);
+        assert_eq!(paths.guarded, [real]);
     }
 
     #[test]
