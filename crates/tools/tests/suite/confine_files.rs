@@ -20,8 +20,8 @@ const WRITES: [&str; 24] = [
     "echo owned > /proc/1/root$OUT/victim",
     "echo owned > /proc/$PPID/root$OUT/victim",
     "echo owned > /proc/$PPID/cwd/$OUT/victim",
-    "for fd in /proc/$PPID/fd/*; do echo owned > $fd/../victim; done",
-    "for fd in /proc/self/fd/*; do echo owned > $fd/../outside/victim; done",
+    "exec 3<$OUT; echo owned > /proc/self/fd/3/victim",
+    "exec 3<..; echo owned > /proc/self/fd/3/outside/victim",
     "dd if=/dev/zero of=/proc/$PPID/mem bs=1 count=1",
     "ln $OUT/victim hard && echo owned > hard",
     "mv $OUT/victim .",
@@ -201,6 +201,15 @@ async fn the_same_folder_mounted_elsewhere_is_outside() {
     }
     assert_eq!(confined.content("outside/victim"), "kept");
     assert!(!confined.path("outside/new").exists());
+}
+
+#[tokio::test]
+async fn folders_that_were_open_before_are_closed() {
+    let confined = Confined::new();
+    let program = crate::confine_setup::helper().program;
+    let script = "exec 7<../outside; $P bash -c 'echo owned > /proc/self/fd/7/victim; ls /proc/self/fd | wc -l' 2>&1 | tail -n1";
+    let (open, _) = confined.outside(&script.replace("$P", &program.display().to_string())).await;
+    assert_eq!((open.as_str(), confined.content("outside/victim").as_str()), ("4", "kept"));
 }
 
 #[tokio::test]
