@@ -12,6 +12,7 @@ mod ask;
 mod bash;
 mod blocking;
 mod builtin;
+pub mod confine;
 mod document;
 mod failure;
 mod files;

@@ -28,6 +28,7 @@ mod tests;
 
 pub use mode::{InvalidMode, PermissionMode};
 pub use policy::{Basis, Decision, PermissionPolicy, Verdict};
+pub use protected::protected_name;
 pub use reading::ReadingDenials;
 pub use report::{CommandPart, CommandReport, PartState};
 pub use rule::{InvalidRule, Rule};

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::group::Group;
 use super::supervise::{DRAIN, ending_of};
-use super::{CommandLine, Confine, Confined, Ending, RunError, orphans};
+use super::{CommandLine, Confine, Confined, Ending, RunError, Verdict, orphans};
 
 /// Bytes kept of each output.
 pub(crate) const KEPT: usize = 1024 * 1024;
@@ -87,6 +87,8 @@ struct Exchange {
     stdout: Output,
     stderr: Output,
     started: Instant,
+    /// Says whether it was confined.
+    verdict: Option<Verdict>,
     /// What confines the program.
     _keep: Option<Box<dyn Any + Send>>,
 }
@@ -98,7 +100,7 @@ impl Exchange {
         input: Option<Vec<u8>>,
         [mut stdout, mut stderr]: [Output; 2],
     ) -> Result<Self, RunError> {
-        let Confined { command, stdin, keep } = confined;
+        let Confined { command, stdin, keep, verdict } = confined;
         let failed = |source| RunError::Start { program: command.program.clone(), source };
         let (output_pipe, their_output) = io::pipe().map_err(failed)?;
         let (error_pipe, their_errors) = io::pipe().map_err(failed)?;
@@ -110,7 +112,7 @@ impl Exchange {
         stderr.read_from(error_pipe).map_err(failed)?;
         let stdio = [their_input, their_output.into(), their_errors.into()];
         let group = Group::start(&command, stdio).map_err(failed)?;
-        Ok(Self { group, input, stdout, stderr, started: Instant::now(), _keep: keep })
+        Ok(Self { group, input, stdout, stderr, started: Instant::now(), verdict, _keep: keep })
     }
 
     async fn supervise(mut self, allowed: Duration, stop: CancellationToken) -> Result<Exchanged, RunError> {
@@ -139,6 +141,9 @@ impl Exchange {
         self.drain().await;
         self.group.release();
         orphans::reap_all();
+        if let (Ending::Exited(_), Some(verdict)) = (ending, self.verdict.take()) {
+            verdict()?;
+        }
         Ok(Exchanged { ending, stdout: self.stdout.into_printed(), stderr: self.stderr.into_printed() })
     }
 

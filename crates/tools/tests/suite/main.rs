@@ -7,6 +7,14 @@ mod ask;
 mod bash;
 mod bash_folder;
 mod bash_output;
+#[cfg(target_os = "linux")]
+mod confine_files;
+#[cfg(target_os = "linux")]
+mod confine_reach;
+#[cfg(target_os = "linux")]
+mod confine_setup;
+#[cfg(target_os = "linux")]
+mod confine_work;
 mod edit;
 mod edit_changed;
 mod edit_many;
