@@ -41,7 +41,8 @@ pub use provider::{
 };
 pub use query::{Query, create_query};
 pub use settings::{
-    AutoCompact, Claim, ClaimKind, FileClaims, Format, Layer, LogSettings, ModelSetting, PermissionSettings,
-    ProviderProfile, Scope, Settings, SettingsError, SettingsWarning, SourcedRule, Variables, project_claims,
+    AutoCompact, Claim, ClaimKind, FileClaims, Format, Layer, LogSettings, ModelSetting, NetworkMode,
+    PermissionSettings, ProviderProfile, SandboxNetwork, SandboxSettings, Scope, SearchEngine, SearchSettings,
+    Settings, SettingsError, SettingsWarning, SourcedRule, Variables, project_claims,
 };
 pub use trust::{TrustError, TrustStore, TrustedFolder};

@@ -68,7 +68,7 @@ impl EffectivePermissions {
         let (cwd, home) = (paths.cwd.clone(), paths.home.clone());
         let protected_dirs = paths.user_dir.iter().chain([&paths.state_dir]).cloned().collect();
         let rules = rules(settings, overrides)?;
-        let policy = PermissionPolicy { mode, rules, roots, cwd, home, protected_dirs };
+        let policy = PermissionPolicy { mode, rules, roots, cwd, home, protected_dirs, confinement: None };
         Ok(Self { policy, mode_source, notices })
     }
 }

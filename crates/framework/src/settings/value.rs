@@ -73,6 +73,36 @@ pub(super) fn host(node: &Node<'_>) -> Result<String, SettingsError> {
     }
 }
 
+/// `true` or `false`.
+pub(super) fn flag(node: &Node<'_>) -> Result<bool, SettingsError> {
+    node.value("true or false")
+}
+
+/// A host name, or `*.` and one for all hosts below it.
+pub(super) fn domain(node: &Node<'_>) -> Result<String, SettingsError> {
+    const EXPECTED: &str = "a host such as `docs.rs`, or `*.docs.rs` for those below it";
+    let text = text(node)?.trim().to_ascii_lowercase();
+    let host = text.strip_prefix("*.").unwrap_or(&text);
+    let is_label = |label: &str| {
+        !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+    };
+    if host.split('.').all(is_label) { Ok(text) } else { Err(node.invalid(EXPECTED)) }
+}
+
+/// Longest name of a program for servers, in bytes.
+const MAX_USER_AGENT: usize = 256;
+
+/// What a program calls itself in requests.
+pub(super) fn user_agent(node: &Node<'_>) -> Result<String, SettingsError> {
+    let name = text(node)?.trim().to_owned();
+    let is_plain = name.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain && name.len() <= MAX_USER_AGENT {
+        Ok(name)
+    } else {
+        Err(node.invalid("at most 256 characters of ASCII"))
+    }
+}
+
 /// Name and value of a variable. Values may be credentials, so they are never shown.
 pub(super) fn variable(name: &str, node: &Node<'_>) -> Result<SecretString, SettingsError> {
     const EXPECTED: &str = "a text, a number, true or false";

@@ -1,0 +1,87 @@
+//! The settings `search` and `webFetch`, and how they are joined.
+
+use std::path::PathBuf;
+
+use secrecy::SecretString;
+
+use super::SettingsError;
+use super::document::Node;
+use super::file::Reader;
+use super::value::{base_url, choice, text, user_agent};
+
+const SEARCH_KEYS: [&str; 3] = ["apiKey", "baseUrl", "provider"];
+const FETCH_KEYS: [&str; 1] = ["userAgent"];
+
+/// The setting `search`: which search engine WebSearch asks. The highest layer that sets it sets all of it, so
+/// that a key goes only to the address it stands beside.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SearchSettings {
+    /// The engine.
+    pub provider: SearchEngine,
+    /// Its key, or a reference `$ENV:NAME` to it; without one, the variable of the engine.
+    pub api_key: Option<SecretString>,
+    /// Another address than the engine's own; that of a SearXNG instance.
+    pub base_url: Option<String>,
+    /// The file that says so.
+    pub file: PathBuf,
+}
+
+/// A search engine that WebSearch can ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SearchEngine {
+    /// The Brave Search API.
+    Brave,
+    /// The Tavily API.
+    Tavily,
+    /// An instance of SearXNG, which answers in JSON.
+    Searxng,
+}
+
+impl SearchEngine {
+    /// Its name in settings.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Brave => "brave",
+            Self::Tavily => "tavily",
+            Self::Searxng => "searxng",
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// `search`.
+    pub(super) fn search(&mut self, node: &Node<'_>) -> Result<(), SettingsError> {
+        const CHOICES: [(&str, SearchEngine); 3] = [
+            ("brave", SearchEngine::Brave),
+            ("tavily", SearchEngine::Tavily),
+            ("searxng", SearchEngine::Searxng),
+        ];
+        let (mut provider, mut api_key, mut address) = (None, None, None);
+        for (name, node) in node.members()? {
+            match name.as_str() {
+                "provider" => provider = Some(choice(&node, &CHOICES, "brave, tavily or searxng")?),
+                "apiKey" => api_key = Some(SecretString::from(text(&node.secret())?)),
+                "baseUrl" | "baseURL" => address = Some(base_url(&node)?),
+                _ => self.unknown(&node, &name, "is not a setting of the search", &SEARCH_KEYS),
+            }
+        }
+        let provider = provider.ok_or_else(|| node.wrong("`provider` is missing: brave, tavily or searxng"))?;
+        let file = self.layer.path.clone();
+        self.settings.search = Some(SearchSettings { provider, api_key, base_url: address, file });
+        Ok(())
+    }
+
+    /// `webFetch`.
+    pub(super) fn web_fetch(&mut self, node: &Node<'_>) -> Result<(), SettingsError> {
+        for (name, node) in node.members()? {
+            match name.as_str() {
+                "userAgent" => self.settings.user_agent = Some(user_agent(&node)?),
+                _ => self.unknown(&node, &name, "is not a setting of WebFetch", &FETCH_KEYS),
+            }
+        }
+        Ok(())
+    }
+}
