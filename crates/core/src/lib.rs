@@ -12,6 +12,7 @@ mod ambient;
 mod context;
 mod error;
 mod event;
+mod harmless_text;
 mod history;
 mod history_head;
 mod hook;
@@ -38,6 +39,7 @@ pub use event::{
     CompactTrigger, ContextState, Event, EventKind, EventSink, PayloadKind, PermissionResolution,
     RequestPurpose, TurnAbortReason, TurnEnd,
 };
+pub use harmless_text::{HarmlessText, harmless_text, is_binary};
 pub use history::{EntryCategory, EntryData, History, HistoryEntry, HistoryMutation, MutationMismatch};
 pub use history_head::{HistoryHead, HistoryRef};
 pub use hook::{

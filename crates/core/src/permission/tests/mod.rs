@@ -43,7 +43,11 @@ fn tool(name: &str) -> ToolSpec {
 }
 
 fn command(command: &str) -> Access {
-    Access::Command { command: command.to_owned(), cwd: PathBuf::from("/work/app") }
+    command_in("/work/app", command)
+}
+
+fn command_in(folder: &str, command: &str) -> Access {
+    Access::Command { command: command.to_owned(), cwd: PathBuf::from(folder) }
 }
 
 /// The path access of the tool `name`, where the path is no symlink.
