@@ -39,6 +39,11 @@ impl Host {
     }
 }
 
+/// The program that confines itself and becomes a command of the sandbox: this one, see `main`.
+pub(crate) fn sandbox_helper() -> Option<PathBuf> {
+    std::env::current_exe().ok()
+}
+
 /// The folder for temporary files.
 pub(crate) fn temp_dir() -> PathBuf {
     std::env::temp_dir()

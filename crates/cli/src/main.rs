@@ -16,6 +16,8 @@ mod session_args;
 mod session_command;
 mod signals;
 mod stdout;
+mod tool_args;
+mod tool_command;
 mod trust_command;
 
 use std::process::ExitCode;
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Some(Command::Demo(args)) => finish(demo::run(args)),
         Some(Command::Session(command)) => finish(session_command::run(command)),
         Some(Command::Permissions(command)) => finish(permissions_command::run(command)),
+        Some(Command::Tool(command)) => finish(tool_command::run(command)),
         Some(Command::Trust(args)) => finish(trust_command::run(args)),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();

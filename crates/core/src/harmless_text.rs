@@ -280,7 +280,8 @@ mod tests {
         let latin = "Gr\u{fc}\u{df}e aus M\u{fc}nchen, \u{e4}\u{f6}\u{fc}; ".repeat(20);
         let latin: Vec<u8> = latin.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
         let names = "src/main.rs\0Cargo.toml\0".repeat(20);
-        for text in [&latin[..], names.as_bytes(), "漢字仮名交じり文".repeat(20).as_bytes(), &[0; 63], b""] {
+        for text in [&latin[..], names.as_bytes(), "漢字仮名交じり文".repeat(20).as_bytes(), &[0; 63], b""]
+        {
             assert!(!is_binary(text), "{}", String::from_utf8_lossy(text));
         }
         let mixed: Vec<u8> = (0..4096_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();

@@ -52,8 +52,8 @@ pub use message::{Body, Message, MessageRef, MessageState, Part, Reasoning, Tool
 pub use message_size::json_size;
 pub use model::{InvalidModelTable, ModelInfo, ModelPrices, ModelTable};
 pub use permission::{
-    Basis, CommandConfinement, CommandPart, CommandReport, Decision, InvalidMode, InvalidRule, PartState, PermissionMode,
-    PermissionPolicy, ReadingDenials, Rule, RuleSet, Verdict,
+    Basis, CommandConfinement, CommandPart, CommandReport, Decision, InvalidMode, InvalidRule, PartState,
+    PermissionMode, PermissionPolicy, ReadingDenials, Rule, RuleSet, Verdict,
 };
 pub use provider::{
     Capabilities, FinishReason, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError,

@@ -21,6 +21,7 @@ mod project;
 mod prompt;
 mod provider;
 mod query;
+mod sandbox;
 mod settings;
 mod trust;
 
@@ -40,9 +41,10 @@ pub use provider::{
     ProviderSetupError, RequestOptions, ResolvedProvider,
 };
 pub use query::{Query, create_query};
+pub use sandbox::{Sandbox, SandboxPlan, SandboxState};
 pub use settings::{
     AutoCompact, Claim, ClaimKind, FileClaims, Format, Layer, LogSettings, ModelSetting, NetworkMode,
-    PermissionSettings, ProviderProfile, SandboxNetwork, SandboxSettings, Scope, SearchEngine, SearchSettings,
-    Settings, SettingsError, SettingsWarning, SourcedRule, Variables, project_claims,
+    PermissionSettings, ProviderProfile, SandboxNetwork, SandboxSettings, Scope, SearchEngine,
+    SearchSettings, Settings, SettingsError, SettingsWarning, SourcedRule, Variables, project_claims,
 };
 pub use trust::{TrustError, TrustStore, TrustedFolder};

@@ -1,9 +1,8 @@
 //! The permissions that a run in a folder would have.
 
-use robota_framework::{EffectivePermissions, PermissionOverrides, ProjectPaths, Settings};
+use robota_framework::{EffectivePermissions, ProjectPaths, Settings};
 
-use crate::args::split_rules;
-use crate::compose::{exit_of_assembly, settings};
+use crate::compose::{exit_of_assembly, overrides_of, settings};
 use crate::exit::Failure;
 use crate::host::Host;
 use crate::permissions_args::PolicyArgs;
@@ -25,12 +24,7 @@ impl Effective {
         };
         let settings = settings(&paths, args.trust)?;
         let environment = settings.environment(&host.environment);
-        let overrides = PermissionOverrides {
-            mode: args.permission_mode,
-            allowed: split_rules(&args.allowed_tools),
-            denied: split_rules(&args.denied_tools),
-            additional_directories: args.add_dir.clone(),
-        };
+        let overrides = overrides_of(args);
         let permissions = EffectivePermissions::resolve(&paths, &settings, &environment, &overrides)
             .map_err(|error| Failure::from_error(exit_of_assembly(&error), &error).with_hint(error.hint()))?;
         Ok(Self { paths, settings, permissions })

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::output_budget::{Budget, reads_files};
 use super::{Agent, Authorization, Before, EndedCall, GateRequest, Turn};
 use crate::{
-    DynTool, Error, EventKind, InvalidArguments, OutputSpill, PreparedCall, ToolCall, ToolContext, ToolOutcome,
-    ToolResult, ToolSpec,
+    DynTool, Error, EventKind, InvalidArguments, OutputSpill, PreparedCall, ToolCall, ToolContext,
+    ToolOutcome, ToolResult, ToolSpec,
 };
 
 /// How long a tool may take to end after an abort; then it is dropped, which kills what it runs.

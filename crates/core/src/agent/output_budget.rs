@@ -35,7 +35,9 @@ impl Budget<'_> {
         } else {
             match self.keep(&mut outcome, call_id).await {
                 Some(Ok(kept)) => kept.advice(line),
-                Some(Err(error)) => format!("they could not be kept ({error}); ask for less at once to see them"),
+                Some(Err(error)) => {
+                    format!("they could not be kept ({error}); ask for less at once to see them")
+                }
                 None => "ask for less at once to see them".to_owned(),
             }
         };

@@ -189,7 +189,9 @@ impl PermissionPolicy {
                 let reason = format!("The allow rule {} covers {what}.", named(rule));
                 Verdict::new(Decision::Allow, reason, Some(rule))
             }
-            (None, None, None) => Verdict::new(Decision::Ask, "Nothing is known about this call.".to_owned(), None),
+            (None, None, None) => {
+                Verdict::new(Decision::Ask, "Nothing is known about this call.".to_owned(), None)
+            }
         }
     }
 

@@ -80,7 +80,11 @@ impl Tool for Long {
 
     fn access(&self, _: &Value) -> Vec<Access> {
         let (requested, resolved) = ("a".to_owned(), PathBuf::from("/a"));
-        if self.reads { vec![Access::Path { kind: PathAccess::Read, requested, resolved }] } else { Vec::new() }
+        if self.reads {
+            vec![Access::Path { kind: PathAccess::Read, requested, resolved }]
+        } else {
+            Vec::new()
+        }
     }
 
     async fn run(self: Arc<Self>, _: Value, _: ToolContext) -> ToolResult {
@@ -116,7 +120,11 @@ async fn a_long_result_is_kept_whole_and_says_where() {
     let (text, facts) = long_result(echo("Echo"), shelf).await;
     let whole: String = (1..=100).map(|line| format!("line {line}\n")).collect();
     assert_eq!(*kept.lock().unwrap(), [("c1".to_owned(), whole.into_bytes())]);
-    assert!(text.starts_with("tool: line 1\n") && text.contains("line 13\n\n[... ") && text.ends_with("line 100\n"));
+    assert!(
+        text.starts_with("tool: line 1\n")
+            && text.contains("line 13\n\n[... ")
+            && text.ends_with("line 100\n")
+    );
     assert_eq!(
         notice(&text),
         "[... 600 characters cut from the middle; all of it is in /kept/c1: Read it with offset 14 ...]"

@@ -11,14 +11,8 @@ use super::value::{choice, domain, flag, text};
 use super::{Format, SettingsError, SourcedRule};
 use crate::ProjectPaths;
 
-const KEYS: [&str; 6] = [
-    "autoAllowBashIfSandboxed",
-    "enabled",
-    "excludedCommands",
-    "failIfUnavailable",
-    "filesystem",
-    "network",
-];
+const KEYS: [&str; 6] =
+    ["autoAllowBashIfSandboxed", "enabled", "excludedCommands", "failIfUnavailable", "filesystem", "network"];
 const FILESYSTEM_KEYS: [&str; 3] = ["allowWrite", "denyRead", "denyWrite"];
 const NETWORK_KEYS: [&str; 4] = ["allowLocalBinding", "allowUnixSockets", "allowedDomains", "mode"];
 

@@ -68,7 +68,8 @@ impl Reader<'_> {
                 _ => self.unknown(&node, &name, "is not a setting of the search", &SEARCH_KEYS),
             }
         }
-        let provider = provider.ok_or_else(|| node.wrong("`provider` is missing: brave, tavily or searxng"))?;
+        let provider =
+            provider.ok_or_else(|| node.wrong("`provider` is missing: brave, tavily or searxng"))?;
         let file = self.layer.path.clone();
         self.settings.search = Some(SearchSettings { provider, api_key, base_url: address, file });
         Ok(())

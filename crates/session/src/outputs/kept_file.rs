@@ -54,7 +54,7 @@ impl KeptFile {
         let rest = self.waiting.split_off(settled);
         let piece = std::mem::replace(&mut self.waiting, rest);
         let piece = match &self.filter {
-            Some(filter) => clean(filter, piece),
+            Some(filter) => clean(filter, &piece),
             None => piece,
         };
         let fits = usize::try_from(self.room()).map_or(piece.len(), |room| room.min(piece.len()));
@@ -114,7 +114,7 @@ fn settled(filter: &LineFilter, bytes: &[u8]) -> usize {
 }
 
 /// `bytes` without secrets. What is no text holds none, and stays as it is.
-fn clean(filter: &LineFilter, bytes: Vec<u8>) -> Vec<u8> {
+fn clean(filter: &LineFilter, bytes: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         // The filter takes JSON.

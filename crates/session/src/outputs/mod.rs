@@ -98,8 +98,7 @@ impl OutputSpill for SessionOutputs {
         }
         drop(shelf);
         let path = self.folder.join(file_name::of_call(call_id));
-        let file =
-            KeptFile::begin(path, self.limits.file, self.filter.clone(), Arc::clone(&self.shelf))?;
+        let file = KeptFile::begin(path, self.limits.file, self.filter.clone(), Arc::clone(&self.shelf))?;
         Ok(Box::new(file))
     }
 }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, OnceLock};
 
 use robota_core::{
-    Agent, AgentConfig, EventKind, EventSink, History, OutputSpill, Rule, SessionId, SessionSource, ToolSpec, Usage,
+    Agent, AgentConfig, EventKind, EventSink, History, OutputSpill, Rule, SessionId, SessionSource, ToolSpec,
+    Usage,
 };
 use serde_json::{Map, Value};
 

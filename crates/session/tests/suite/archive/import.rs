@@ -118,7 +118,8 @@ async fn a_history_that_begins_with_a_system_message_is_imported_whole() {
         let (artifact, _) = exported(&scene.store, ExportOptions::without_log()).await;
         let elsewhere = other_store(&scene);
         import_from(&elsewhere, &*artifact, &options()).await.unwrap();
-        let (here, there) = (scene.store.load(&id("s")).await.unwrap(), elsewhere.load(&id("s")).await.unwrap());
+        let (here, there) =
+            (scene.store.load(&id("s")).await.unwrap(), elsewhere.load(&id("s")).await.unwrap());
         assert_eq!(there.history.entries(), here.history.entries(), "{prompt:?}");
         assert_eq!(there.history.messages().len(), 3);
         assert_eq!(there.system_prompt.as_deref().unwrap_or_default(), prompt);
