@@ -115,6 +115,16 @@ impl Workspace {
         Ok(())
     }
 
+    /// Moves to `folder`, which is absolute, when it is a folder of the workspace; whether it is.
+    pub(crate) fn enter(&self, folder: &Path) -> bool {
+        let resolved = self.resolve_path(folder);
+        let inside = self.contains(&resolved) && self.is_folder(&resolved);
+        if inside {
+            *self.shared.current.write().unwrap_or_else(PoisonError::into_inner) = resolved;
+        }
+        inside
+    }
+
     /// The absolute path that `written` means: relative to the current folder, `~/` from home,
     /// symlinks (dangling ones too) and `..` resolved as far as the path exists, lexically beyond.
     #[must_use]

@@ -2,18 +2,16 @@
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::OwnedFd;
-use std::process::Stdio;
 use std::time::Duration;
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::group::Group;
-use super::supervise::{DRAIN, GRACE, LOOK, REAP, ending_of};
-use super::{CommandLine, Ending, RunError};
+use super::supervise::{DRAIN, ending_of};
+use super::{CommandLine, Ending, RunError, orphans};
 
 /// Bytes kept of each output.
 pub(crate) const KEPT: usize = 1024 * 1024;
@@ -54,7 +52,6 @@ pub(crate) async fn exchange(
 }
 
 struct Exchange {
-    child: Box<dyn ChildWrapper>,
     group: Group,
     input: Input,
     stdout: Output,
@@ -72,18 +69,9 @@ impl Exchange {
         let input = Input::new(input_pipe, input).map_err(failed)?;
         let (stdout, stderr) = (Output::new(output_pipe), Output::new(error_pipe));
         let (stdout, stderr) = (stdout.map_err(failed)?, stderr.map_err(failed)?);
-        // Dropping the wrapped command closes the ends of the pipes that belong to the child.
-        let child = CommandWrap::with_new(&command.program, |inner| {
-            inner.args(&command.arguments).current_dir(&command.directory);
-            inner.env_clear().envs(command.environment.iter().map(|(name, value)| (name, value)));
-            inner.stdin(Stdio::from(their_input)).stdout(their_output).stderr(their_errors);
-        })
-        .wrap(KillOnDrop)
-        .wrap(ProcessSession)
-        .spawn()
-        .map_err(failed)?;
-        let group = Group::led_by(child.id()).map_err(failed)?;
-        Ok(Self { child, group, input, stdout, stderr, started: Instant::now() })
+        let stdio = [their_input.into(), their_output.into(), their_errors.into()];
+        let group = Group::start(command, stdio).map_err(failed)?;
+        Ok(Self { group, input, stdout, stderr, started: Instant::now() })
     }
 
     async fn supervise(mut self, allowed: Duration, stop: CancellationToken) -> Result<Exchanged, RunError> {
@@ -91,7 +79,7 @@ impl Exchange {
         let ending = loop {
             tokio::select! {
                 () = stop.cancelled() => break Ending::Cancelled,
-                status = self.child.wait() => break ending_of(status.map_err(RunError::Lost)?),
+                status = self.group.wait() => break ending_of(status.map_err(RunError::Lost)?),
                 () = sleep_until(deadline) => break Ending::TimedOut,
                 () = self.input.give_some(), if self.input.is_open() => {}
                 () = self.stdout.take_some(), if self.stdout.is_open() => {}
@@ -100,15 +88,18 @@ impl Exchange {
         };
         self.input.close();
         match ending {
-            Ending::Cancelled | Ending::TimedOut => self.end_group().await,
+            Ending::Cancelled | Ending::TimedOut => self.group.end().await,
             // What has been written reaches us before those are killed who may be about to pass it on.
             Ending::Exited(_) | Ending::Signalled(_) => {
                 self.drain().await;
-                self.kill_rest().await;
+                if !self.group.is_group_gone() {
+                    self.group.kill_rest().await;
+                }
             }
         }
         self.drain().await;
         self.group.release();
+        orphans::reap_all();
         Ok(Exchanged { ending, stdout: self.stdout.into_printed(), stderr: self.stderr.into_printed() })
     }
 
@@ -116,31 +107,6 @@ impl Exchange {
     async fn drain(&mut self) {
         let both = async { tokio::join!(self.stdout.take_rest(), self.stderr.take_rest()) };
         let _drained_or_not = timeout(DRAIN, both).await;
-    }
-
-    /// TERM, up to two seconds of grace for every member, KILL.
-    async fn end_group(&mut self) {
-        self.group.terminate();
-        let graceful = async {
-            let _collected = self.child.wait().await;
-            while !self.group.is_gone() {
-                sleep(LOOK).await;
-            }
-        };
-        if timeout(GRACE, graceful).await.is_err() {
-            self.group.kill();
-            let _reaped_or_not = timeout(REAP, self.child.wait()).await;
-            self.kill_rest().await;
-        }
-    }
-
-    /// Kills the members that have outlived the program, and waits until they are gone.
-    async fn kill_rest(&mut self) {
-        let give_up = Instant::now() + REAP;
-        while !self.group.is_gone() && Instant::now() < give_up {
-            self.group.kill();
-            sleep(LOOK).await;
-        }
     }
 }
 
