@@ -11,7 +11,7 @@ use crate::bash::Bash;
 use crate::files::{Edit, Read, Write};
 use crate::process::{Confine, find_shell, without_interaction};
 use crate::search::{Glob, Grep};
-use crate::web::{AddressPolicy, NameService, SearchBackend, SystemNames, WebFetch, WebSearch};
+use crate::web::{AddressPolicy, NameService, SearchBackend, SystemNames, WebFetch, WebFetchOptions, WebSearch};
 use crate::workspace::Workspace;
 
 /// What the built-in tools need of their host.
@@ -29,6 +29,8 @@ pub struct ToolOptions {
     pub confinement: Option<Arc<dyn Confine>>,
     /// Which addresses WebFetch may reach.
     pub address_policy: AddressPolicy,
+    /// How WebFetch behaves otherwise.
+    pub web_fetch: WebFetchOptions,
     /// Where WebFetch looks names up; each is looked up once for each request.
     pub names: Arc<dyn NameService>,
     /// Files and folders that Glob, Grep and lists of similar names leave out, because permission rules
@@ -56,6 +58,7 @@ impl ToolOptions {
             shell,
             confinement: None,
             address_policy: AddressPolicy::default(),
+            web_fetch: WebFetchOptions::default(),
             names: Arc::new(SystemNames),
             unreadable: None,
             search: None,
@@ -77,8 +80,8 @@ impl fmt::Debug for ToolOptions {
 /// Bash, Read, Write, Edit, Glob, Grep, WebFetch and WebSearch, in this order.
 #[must_use]
 pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
-    let ToolOptions { workspace, environment, shell, confinement, address_policy, names, unreadable, search } =
-        options;
+    let ToolOptions { workspace, environment, shell, confinement, .. } = options;
+    let ToolOptions { address_policy, web_fetch, names, unreadable, search, .. } = options;
     let workspace = workspace.leaving_out(unreadable);
     let environment = without_interaction(&environment);
     vec![
@@ -88,7 +91,7 @@ pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
         erase(Edit { workspace: workspace.clone() }),
         erase(Glob { workspace: workspace.clone() }),
         erase(Grep { workspace }),
-        erase(WebFetch { policy: address_policy, names }),
+        erase(WebFetch::new(address_policy, names, web_fetch)),
         erase(WebSearch { backend: search }),
     ]
 }

@@ -24,7 +24,8 @@ pub use builtin::{PathFilter, ToolOptions, builtin_tools};
 pub use hook::{CommandHook, HttpHook};
 pub use web::{
     AddressPolicy, BraveSearch, Destination, NameService, NotAHost, Redirect, Refused, RouteVerdict,
-    SearchBackend, SearchError, SearchHit, SpecialRange, SystemNames, TableNames, UrlRowError, UrlRowVerdict,
-    UrlVerdict, check_route, check_url_row,
+    SearchBackend, SearchConfig, SearchConfigError, SearchError, SearchHit, SearchProvider, SearxngSearch,
+    SpecialRange, SystemNames, TableNames, TavilySearch, UrlRowError, UrlRowVerdict, UrlVerdict,
+    WebFetchOptions, check_route, check_url_row, search_backend,
 };
 pub use workspace::Workspace;

@@ -228,6 +228,11 @@ impl Destination {
         &self.addresses
     }
 
+    /// Whether all addresses are of the public internet.
+    pub(super) fn is_public(&self) -> bool {
+        self.addresses.iter().all(|address| special_range(address.ip()).is_none())
+    }
+
     pub(super) const fn parsed(&self) -> &Url {
         &self.url
     }
