@@ -205,6 +205,10 @@ impl SessionBlueprint {
         options.address_policy = AddressPolicy::new(&self.settings.allowed_hosts)?;
         options.confinement = equipment.confinement;
         options.search = equipment.search;
+        if let Some(name) = &self.settings.user_agent {
+            options.web_fetch.user_agent.clone_from(name);
+        }
+        options.web_fetch.clock = Arc::clone(&self.ambient.clock);
         options.unreadable = permissions
             .reading_denials()
             .map(|denials| -> PathFilter { Arc::new(move |path: &Path| denials.deny(path)) });

@@ -163,7 +163,7 @@ fn claims(file: &FileSettings) -> Vec<Claim> {
     }
     file.sandbox.widening().into_iter().for_each(|what| add(ClaimKind::Sandbox, what));
     if let Some(search) = &file.search {
-        add(ClaimKind::Search, with_address(search.provider.as_str(), search.base_url.as_deref()));
+        add(ClaimKind::Search, with_address(search.provider.name(), search.base_url.as_deref()));
     }
     file.user_agent.iter().for_each(|name| add(ClaimKind::UserAgent, name.clone()));
     list

@@ -41,7 +41,7 @@ use read::read_file;
 pub use record::{AutoCompact, LogSettings};
 pub use sandbox::{NetworkMode, SandboxNetwork, SandboxSettings};
 pub use variables::Variables;
-pub use web::{SearchEngine, SearchSettings};
+pub use web::SearchSettings;
 
 use crate::ProjectPaths;
 

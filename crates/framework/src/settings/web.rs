@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use robota_tools::SearchProvider;
 use secrecy::SecretString;
 
 use super::SettingsError;
@@ -18,7 +19,7 @@ const FETCH_KEYS: [&str; 1] = ["userAgent"];
 #[non_exhaustive]
 pub struct SearchSettings {
     /// The engine.
-    pub provider: SearchEngine,
+    pub provider: SearchProvider,
     /// Its key, or a reference `$ENV:NAME` to it; without one, the variable of the engine.
     pub api_key: Option<SecretString>,
     /// Another address than the engine's own; that of a SearXNG instance.
@@ -27,42 +28,14 @@ pub struct SearchSettings {
     pub file: PathBuf,
 }
 
-/// A search engine that WebSearch can ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SearchEngine {
-    /// The Brave Search API.
-    Brave,
-    /// The Tavily API.
-    Tavily,
-    /// An instance of SearXNG, which answers in JSON.
-    Searxng,
-}
-
-impl SearchEngine {
-    /// Its name in settings.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Brave => "brave",
-            Self::Tavily => "tavily",
-            Self::Searxng => "searxng",
-        }
-    }
-}
-
 impl Reader<'_> {
     /// `search`.
     pub(super) fn search(&mut self, node: &Node<'_>) -> Result<(), SettingsError> {
-        const CHOICES: [(&str, SearchEngine); 3] = [
-            ("brave", SearchEngine::Brave),
-            ("tavily", SearchEngine::Tavily),
-            ("searxng", SearchEngine::Searxng),
-        ];
+        let choices = SearchProvider::ALL.map(|provider| (provider.name(), provider));
         let (mut provider, mut api_key, mut address) = (None, None, None);
         for (name, node) in node.members()? {
             match name.as_str() {
-                "provider" => provider = Some(choice(&node, &CHOICES, "brave, tavily or searxng")?),
+                "provider" => provider = Some(choice(&node, &choices, "brave, tavily or searxng")?),
                 "apiKey" => api_key = Some(SecretString::from(text(&node.secret())?)),
                 "baseUrl" | "baseURL" => address = Some(base_url(&node)?),
                 _ => self.unknown(&node, &name, "is not a setting of the search", &SEARCH_KEYS),
