@@ -11,6 +11,7 @@
 mod bash;
 mod blocking;
 mod builtin;
+pub mod confine;
 mod failure;
 mod files;
 mod hook;

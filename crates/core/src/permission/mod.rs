@@ -29,6 +29,7 @@ mod tests;
 
 pub use confinement::CommandConfinement;
 pub use mode::{InvalidMode, PermissionMode};
+pub use protected::protected_name;
 pub use policy::{Basis, Decision, PermissionPolicy, Verdict};
 pub use reading::ReadingDenials;
 pub use report::{CommandPart, CommandReport, PartState};

@@ -26,13 +26,18 @@ pub struct Confined {
     pub stdin: Option<OwnedFd>,
     /// Dropped when the program and everything it started have ended.
     pub keep: Option<Box<dyn Any + Send>>,
+    /// Asked once when the program has ended: whether it ran at all, or what it was to run in could not be made.
+    pub verdict: Option<Verdict>,
 }
+
+/// Tells after the end of a program whether it was confined.
+pub type Verdict = Box<dyn FnOnce() -> Result<(), ConfineError> + Send>;
 
 impl Confined {
     /// A program that needs nothing else.
     #[must_use]
     pub fn plain(command: CommandLine) -> Self {
-        Self { command, stdin: None, keep: None }
+        Self { command, stdin: None, keep: None, verdict: None }
     }
 }
 

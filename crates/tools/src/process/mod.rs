@@ -36,7 +36,7 @@ use std::time::Duration;
 use robota_core::OutputSpill;
 use tokio_util::sync::CancellationToken;
 
-pub use confine::{Confine, ConfineError, Confined};
+pub use confine::{Confine, ConfineError, Confined, Verdict};
 pub use environment::child_environment;
 pub(crate) use environment::without_interaction;
 pub(crate) use exchange::{Exchanged, KEPT, exchange};

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::group::Group;
 use super::output::Output;
 use super::spilling::Spilling;
-use super::{Confined, Ending, Finished, RunError, orphans};
+use super::{Confined, Ending, Finished, RunError, Verdict, orphans};
 
 /// How long output is still taken after the program itself has ended.
 pub(super) const DRAIN: Duration = Duration::from_millis(250);
@@ -22,6 +22,7 @@ pub(super) struct Supervisor<F> {
     group: Group,
     output: Output<F>,
     started: Instant,
+    verdict: Option<Verdict>,
     /// What confines the program.
     _keep: Option<Box<dyn Any + Send>>,
 }
@@ -32,14 +33,14 @@ pub(super) fn start<F: FnMut(&str)>(
     spilling: Spilling,
     on_output: F,
 ) -> Result<Supervisor<F>, RunError> {
-    let Confined { command, stdin, keep } = confined;
+    let Confined { command, stdin, keep, verdict } = confined;
     let failed = |source| RunError::Start { program: command.program.clone(), source };
     let (reader, writer) = io::pipe().map_err(failed)?;
     let errors = writer.try_clone().map_err(failed)?;
     let output = Output::new(reader, spilling, on_output).map_err(failed)?;
     let stdin = stdin.map_or_else(Stdio::null, Stdio::from);
     let group = Group::start(&command, [stdin, writer.into(), errors.into()]).map_err(failed)?;
-    Ok(Supervisor { group, output, started: Instant::now(), _keep: keep })
+    Ok(Supervisor { group, output, started: Instant::now(), verdict, _keep: keep })
 }
 
 impl<F: FnMut(&str)> Supervisor<F> {
@@ -70,6 +71,9 @@ impl<F: FnMut(&str)> Supervisor<F> {
         let _drained_or_not = timeout(DRAIN, self.output.take_rest()).await;
         self.group.release();
         orphans::reap_all();
+        if let (Ending::Exited(_), Some(verdict)) = (ending, self.verdict.take()) {
+            verdict()?;
+        }
         let left_behind = self.output.is_open();
         let taken = self.output.finish().await;
         let duration = self.started.elapsed();
