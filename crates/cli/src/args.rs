@@ -7,6 +7,7 @@ use clap_complete::Shell;
 use robota_core::{PermissionMode, Rule};
 
 use crate::permissions_args::PermissionsCommand;
+use crate::sandbox_args::SandboxCommand;
 use crate::session_args::SessionCommand;
 use crate::tool_args::ToolCommand;
 
@@ -51,6 +52,9 @@ pub(crate) enum Command {
     /// List the tools of a session, and run one by hand
     #[command(subcommand)]
     Tool(ToolCommand),
+    /// Show what the sandbox is on this system, and run a command in it
+    #[command(subcommand)]
+    Sandbox(SandboxCommand),
     /// Trust a project: let its own settings run hooks, allow tools and choose provider and model
     Trust(TrustArgs),
     /// Print a shell completion script

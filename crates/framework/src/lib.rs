@@ -41,7 +41,7 @@ pub use provider::{
     ProviderSetupError, RequestOptions, ResolvedProvider,
 };
 pub use query::{Query, create_query};
-pub use sandbox::{Sandbox, SandboxPlan, SandboxState};
+pub use sandbox::{SANDBOX_HELPER_ARGUMENT, Sandbox, SandboxPlan, SandboxState, system_sandbox_status};
 pub use settings::{
     AutoCompact, Claim, ClaimKind, FileClaims, Format, Layer, LogSettings, ModelSetting, NetworkMode,
     PermissionSettings, ProviderProfile, SandboxNetwork, SandboxSettings, Scope,

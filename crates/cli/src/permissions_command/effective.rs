@@ -8,15 +8,15 @@ use crate::host::Host;
 use crate::permissions_args::PolicyArgs;
 
 /// What counts in a folder, and what does not.
-pub(super) struct Effective {
-    pub(super) paths: ProjectPaths,
-    pub(super) settings: Settings,
-    pub(super) permissions: EffectivePermissions,
+pub(crate) struct Effective {
+    pub(crate) paths: ProjectPaths,
+    pub(crate) settings: Settings,
+    pub(crate) permissions: EffectivePermissions,
 }
 
 impl Effective {
     /// Reads the settings as a run with `args` would.
-    pub(super) fn of(args: &PolicyArgs) -> Result<Self, Failure> {
+    pub(crate) fn of(args: &PolicyArgs) -> Result<Self, Failure> {
         let host = Host::of_process()?;
         let paths = match &args.cwd {
             Some(folder) => host.paths_around(folder)?,
@@ -31,7 +31,7 @@ impl Effective {
     }
 
     /// What does not count although somebody wrote it: one sentence each.
-    pub(super) fn ignored(&self) -> Vec<String> {
+    pub(crate) fn ignored(&self) -> Vec<String> {
         let of_settings = self.settings.ignored.iter().chain(&self.permissions.notices).cloned();
         of_settings.chain(self.settings.warnings.iter().map(ToString::to_string)).collect()
     }

@@ -9,20 +9,20 @@ use std::time::Duration;
 use robota_framework::{Sandbox, SandboxNetwork, SandboxPlan, SandboxState};
 use robota_tools::process::{CommandLine, Confine, Confined, find_shell};
 
-use crate::compose::Unmodelled;
 use crate::exit::{Exit, Failure, chain};
 use crate::host::sandbox_helper;
 use crate::print::runtime;
 use crate::sandbox_args::{NetworkArg, SandboxRunArgs};
 use crate::signals::{Asked, Signals};
 use crate::stdout::complain;
+use crate::unmodelled::Unmodelled;
 
 /// The exit code of a command that could not be confined.
 const NOT_CONFINED: Exit = Exit::Command(125);
 
 pub(super) fn run(args: &SandboxRunArgs) -> Result<Exit, Failure> {
     let unmodelled = Unmodelled::of(&args.policy)?;
-    unmodelled.ignored.iter().for_each(|notice| complain(&format!("note: {notice}")));
+    unmodelled.notices.iter().for_each(|notice| complain(&format!("note: {notice}")));
     let permissions = unmodelled.permissions()?;
     let cwd = permissions.policy.cwd.clone();
     let plan = planned(permissions.sandbox.plan, args, &cwd);

@@ -12,6 +12,7 @@ mod redaction;
 mod search;
 mod surroundings;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -190,6 +191,12 @@ impl SessionBlueprint {
             mode,
         };
         note.render()
+    }
+
+    /// The environment of commands: that of the host without its credentials, and over it the variables of the settings.
+    #[must_use]
+    pub fn command_environment(&self) -> Vec<(OsString, OsString)> {
+        surroundings::of_children(self)
     }
 
     /// The built-in tools. Relative paths and commands start in the working directory, wherever in

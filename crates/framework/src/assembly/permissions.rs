@@ -72,7 +72,7 @@ impl EffectivePermissions {
         let folders = folders::additional(paths, settings, overrides, &mut notices)?;
         let (mode, mode_source) = mode(settings, environment, overrides, &mut notices)?;
         let roots: Vec<PathBuf> = std::iter::once(paths.root.clone()).chain(folders).collect();
-        let plan = SandboxPlan::resolve(paths, settings, &roots, overrides.sandbox);
+        let plan = SandboxPlan::resolve(paths, settings, environment, &roots, overrides.sandbox);
         let sandbox = Sandbox::prepare(plan, overrides.sandbox_helper.as_ref());
         notices.extend(sandbox.notice());
         let confinement = sandbox.commands();

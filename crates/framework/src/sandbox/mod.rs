@@ -6,6 +6,7 @@
 mod enforce;
 mod excluding;
 mod plan;
+mod proxy;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use robota_core::{CommandConfinement, PermissionPolicy};
 use robota_tools::process::{CommandLine, Confine, ConfineError, Confined};
 
-pub use enforce::system_status;
+pub use enforce::{SANDBOX_HELPER_ARGUMENT, system_status as system_sandbox_status};
 use excluding::Excluding;
 pub use plan::SandboxPlan;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use robota_core::Rule;
 
-use crate::ProjectPaths;
+use crate::{Environment, ProjectPaths};
 use crate::settings::{SandboxNetwork, Settings};
 
 /// The sandbox that was asked for: settings, flags and workspace joined.
@@ -21,6 +21,8 @@ pub struct SandboxPlan {
     pub excluded: Vec<Rule>,
     /// Folders that commands may change: the workspace, and what the settings add.
     pub writable: Vec<PathBuf>,
+    /// Folders for temporary files, which they may change as they please.
+    pub scratch: Vec<PathBuf>,
     /// What they may not change, inside of these folders too.
     pub deny_write: Vec<PathBuf>,
     /// What they may not read.
@@ -29,8 +31,6 @@ pub struct SandboxPlan {
     pub network: SandboxNetwork,
     /// Whether they may use sockets of the file system.
     pub allow_unix_sockets: bool,
-    /// Whether they may reach ports of this machine.
-    pub allow_local_binding: bool,
 }
 
 impl Default for SandboxPlan {
@@ -42,11 +42,11 @@ impl Default for SandboxPlan {
             unasked: false,
             excluded: Vec::new(),
             writable: Vec::new(),
+            scratch: Vec::new(),
             deny_write: Vec::new(),
             deny_read: Vec::new(),
             network: SandboxNetwork::Off,
             allow_unix_sockets: false,
-            allow_local_binding: false,
         }
     }
 }
@@ -54,7 +54,13 @@ impl Default for SandboxPlan {
 impl SandboxPlan {
     /// The plan for a session whose workspace is `roots`; `asked` is what a flag says, which wins over the settings.
     #[must_use]
-    pub fn resolve(paths: &ProjectPaths, settings: &Settings, roots: &[PathBuf], asked: Option<bool>) -> Self {
+    pub fn resolve(
+        paths: &ProjectPaths,
+        settings: &Settings,
+        environment: &Environment,
+        roots: &[PathBuf],
+        asked: Option<bool>,
+    ) -> Self {
         let sandbox = &settings.sandbox;
         let mut deny_write = sandbox.deny_write.clone();
         // What decides about later sessions is not for a command to change, whatever its name.
@@ -65,11 +71,17 @@ impl SandboxPlan {
             unasked: sandbox.auto_allow_bash.unwrap_or_default(),
             excluded: sandbox.excluded_commands.iter().map(|sourced| sourced.rule.clone()).collect(),
             writable: roots.iter().chain(&sandbox.allow_write).cloned().collect(),
+            scratch: scratch(environment),
             deny_write,
             deny_read: sandbox.deny_read.clone(),
             network: sandbox.network(),
             allow_unix_sockets: sandbox.allow_unix_sockets.unwrap_or_default(),
-            allow_local_binding: sandbox.allow_local_binding.unwrap_or_default(),
         }
     }
+}
+
+/// Where programs put their temporary files.
+fn scratch(environment: &Environment) -> Vec<PathBuf> {
+    let named = environment.lookup("TMPDIR").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    named.into_iter().chain([PathBuf::from("/tmp"), PathBuf::from("/var/tmp")]).collect()
 }

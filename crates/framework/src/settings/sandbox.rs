@@ -14,7 +14,7 @@ use crate::ProjectPaths;
 const KEYS: [&str; 6] =
     ["autoAllowBashIfSandboxed", "enabled", "excludedCommands", "failIfUnavailable", "filesystem", "network"];
 const FILESYSTEM_KEYS: [&str; 3] = ["allowWrite", "denyRead", "denyWrite"];
-const NETWORK_KEYS: [&str; 4] = ["allowLocalBinding", "allowUnixSockets", "allowedDomains", "mode"];
+const NETWORK_KEYS: [&str; 3] = ["allowUnixSockets", "allowedDomains", "mode"];
 
 /// The setting `sandbox`, under the names of Claude Code. What no file sets is off.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,8 +40,6 @@ pub struct SandboxSettings {
     pub allowed_domains: Vec<String>,
     /// Whether sockets of the file system may be used, such as that of a container engine.
     pub allow_unix_sockets: Option<bool>,
-    /// Whether commands may listen at ports of this machine and reach them.
-    pub allow_local_binding: Option<bool>,
 }
 
 /// The setting `sandbox.network.mode`.
@@ -91,7 +89,6 @@ impl SandboxSettings {
         self.network_mode = higher.network_mode.or(self.network_mode);
         self.allowed_domains.extend(higher.allowed_domains);
         self.allow_unix_sockets = higher.allow_unix_sockets.or(self.allow_unix_sockets);
-        self.allow_local_binding = higher.allow_local_binding.or(self.allow_local_binding);
     }
 
     /// The part that only takes away: what a project may set that nobody trusts.
@@ -104,7 +101,6 @@ impl SandboxSettings {
             deny_read: self.deny_read.clone(),
             network_mode: self.network_mode.filter(|mode| *mode == NetworkMode::Off),
             allow_unix_sockets: self.allow_unix_sockets.filter(|allowed| !allowed),
-            allow_local_binding: self.allow_local_binding.filter(|allowed| !allowed),
             ..Self::default()
         }
     }
@@ -118,7 +114,6 @@ impl SandboxSettings {
         note(self.auto_allow_bash == Some(true), "commands in it run without asking");
         note(self.network_mode == Some(NetworkMode::Open), "the whole network");
         note(self.allow_unix_sockets == Some(true), "Unix sockets");
-        note(self.allow_local_binding == Some(true), "ports of this machine");
         list.extend(self.excluded_commands.iter().map(|sourced| format!("outside of it: {}", sourced.rule)));
         list.extend(self.allow_write.iter().map(|path| format!("writing to {}", path.display())));
         list.extend(self.allowed_domains.iter().map(|domain| format!("the host {domain}")));
@@ -187,7 +182,6 @@ impl Reader<'_> {
                     self.warn(&node, message.to_owned());
                 }
                 "allowUnixSockets" => self.settings.sandbox.allow_unix_sockets = Some(flag(&node)?),
-                "allowLocalBinding" => self.settings.sandbox.allow_local_binding = Some(flag(&node)?),
                 _ => self.unknown(&node, &name, "is not a setting of the sandbox", &NETWORK_KEYS),
             }
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use robota_framework::{NetworkMode, SandboxNetwork, SandboxPlan, Settings};
+use robota_framework::{Environment, NetworkMode, SandboxNetwork, SandboxPlan, Settings};
 
 use crate::workspace::Workspace;
 
@@ -24,7 +24,7 @@ fn layers_are_joined_field_by_field_and_lists_add_up() {
             "repo/.robota/settings.json",
             r#"{"sandbox": {"autoAllowBashIfSandboxed": true, "excludedCommands": ["Bash(make -n *)"],
                 "filesystem": {"allowWrite": ["target"], "denyWrite": ["src/generated"]},
-                "network": {"allowedDomains": ["example.com"], "allowLocalBinding": true}}}"#,
+                "network": {"allowedDomains": ["example.com"]}}}"#,
         ),
         ("repo/.claude/settings.json", r#"{"sandbox": {"network": {"allowUnixSockets": ["/x"]}, "other": 1}}"#),
     ]);
@@ -38,7 +38,7 @@ fn layers_are_joined_field_by_field_and_lists_add_up() {
     assert_eq!(sandbox.deny_read, [workspace.path("home/.ssh")]);
     let domains = ["docs.rs", "*.crates.io", "example.com"].map(str::to_owned).to_vec();
     assert_eq!(sandbox.network(), SandboxNetwork::Domains(domains));
-    assert_eq!((sandbox.allow_unix_sockets, sandbox.allow_local_binding), (Some(true), Some(true)));
+    assert_eq!(sandbox.allow_unix_sockets, Some(true));
     let [warning] = &settings.warnings[..] else { panic!("{:?}", settings.warnings) };
     assert!(warning.message.starts_with("`sandbox.network.allowUnixSockets` is a list"), "{warning}");
     assert_eq!(settings.search.unwrap().base_url.as_deref(), Some("http://127.0.0.1:9"));
@@ -73,7 +73,7 @@ fn a_project_without_trust_can_only_make_it_tighter() {
     let settings = Settings::load(&paths, false).unwrap();
     assert_eq!(settings.sandbox.network_mode, Some(NetworkMode::Off));
     assert_eq!(settings.ignored, [""; 0]);
-    let plan = |asked| SandboxPlan::resolve(&paths, &settings, &[paths.root.clone()], asked);
+    let plan = |asked| SandboxPlan::resolve(&paths, &settings, &Environment::default(), &[paths.root.clone()], asked);
     assert!(plan(None).enabled && plan(None).demanded && !plan(Some(false)).enabled);
     assert_eq!(plan(None).writable, [paths.root.clone()]);
 }
