@@ -17,12 +17,14 @@ mod files;
 mod hook;
 mod input;
 pub mod process;
+mod proxy;
 mod search;
 mod web;
 mod workspace;
 
 pub use builtin::{PathFilter, ToolOptions, builtin_tools};
 pub use hook::{CommandHook, HttpHook};
+pub use proxy::{DomainAllowList, NetworkProxy, NotADomain, ProxyListener, RefusedHost};
 pub use web::{
     AddressPolicy, BraveSearch, Destination, NameService, NotAHost, Redirect, Refused, RouteVerdict,
     SearchBackend, SearchConfig, SearchConfigError, SearchError, SearchHit, SearchProvider, SearxngSearch,

@@ -74,7 +74,7 @@ fn in_meta(start: &str) -> Option<&'static Encoding> {
         if !after.get(..4).is_some_and(|name| name.eq_ignore_ascii_case("meta")) {
             continue;
         }
-        let Some((tag, behind)) = Tag::read(after) else { return None };
+        let (tag, behind) = Tag::read(after)?;
         rest = behind;
         if let Some(encoding) = of_meta(&tag) {
             return Some(encoding);

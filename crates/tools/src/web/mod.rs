@@ -46,6 +46,7 @@ pub use tavily::TavilySearch;
 pub use url_row::{UrlRowError, UrlRowVerdict, UrlVerdict, check_url_row};
 
 pub(crate) use fetch::WebFetch;
+pub(crate) use form::{canonical_host, has_gap, is_for_another_protocol, is_local_name, literal};
 pub(crate) use search::WebSearch;
 
 pub(crate) use client::builder as client_builder;

@@ -11,6 +11,7 @@ mod hidden;
 mod hooks;
 mod hooks_http;
 mod path_corpus;
+mod proxy;
 mod read;
 mod server;
 mod session;
