@@ -1,6 +1,8 @@
 //! `robota sandbox run`.
 
 use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
@@ -81,13 +83,7 @@ async fn ended(confine: &Arc<dyn Confine>, command: CommandLine) -> Result<Exit,
         |error: &dyn std::error::Error| Failure::new(NOT_CONFINED, chain(error)).with_hint(STATUS);
     let Confined { command, stdin, keep, verdict } =
         confine.confine(command).map_err(|error| not_confined(&error))?;
-    #[expect(clippy::disallowed_methods, reason = "its outputs are ours, so that nothing of them is kept or changed")]
-    let mut child = std::process::Command::new(&command.program);
-    child.args(&command.arguments).current_dir(&command.directory);
-    child.env_clear().envs(command.environment.iter().map(|(name, value)| (name, value)));
-    child.stdin(stdin.map_or_else(Stdio::null, Stdio::from));
-    let mut child = tokio::process::Command::from(child);
-    let mut child = child.kill_on_drop(true).spawn().map_err(|error| not_confined(&error))?;
+    let mut child = start(command, stdin).map_err(|error| not_confined(&error))?;
     let mut interrupted = false;
     let status = loop {
         tokio::select! {
@@ -109,6 +105,16 @@ async fn ended(confine: &Arc<dyn Confine>, command: CommandLine) -> Result<Exit,
     }
     drop(keep);
     Ok(exit_of(status))
+}
+
+/// The program with our own outputs. Nothing of `stdin` stays open here: by its end the sandbox knows the command's.
+fn start(command: CommandLine, stdin: Option<OwnedFd>) -> io::Result<tokio::process::Child> {
+    #[expect(clippy::disallowed_methods, reason = "its outputs are ours, so that nothing of them is kept or changed")]
+    let mut program = std::process::Command::new(&command.program);
+    program.args(&command.arguments).current_dir(&command.directory);
+    program.env_clear().envs(command.environment);
+    program.stdin(stdin.map_or_else(Stdio::null, Stdio::from));
+    tokio::process::Command::from(program).kill_on_drop(true).spawn()
 }
 
 fn exit_of(status: ExitStatus) -> Exit {

@@ -57,5 +57,5 @@ fn sandbox(plan: &SandboxPlan, program: &Path) -> Result<LinuxSandbox, ConfineEr
 fn proxy(domains: &[String]) -> Result<NetworkProxy, ConfineError> {
     let allow = DomainAllowList::new(domains)
         .map_err(|error| ConfineError::new("the allowed domains cannot be used").with_source(error))?;
-    Ok(NetworkProxy::new(allow, &AddressPolicy::default(), Arc::new(SystemNames)))
+    Ok(NetworkProxy::new(allow, &AddressPolicy::default(), Arc::new(SystemNames::default())))
 }

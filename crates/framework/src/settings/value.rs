@@ -2,7 +2,7 @@
 
 use robota_core::RawCapture;
 use robota_session::AutoCompactThreshold;
-use robota_tools::AddressPolicy;
+use robota_tools::{AddressPolicy, DomainAllowList};
 use secrecy::SecretString;
 use serde_json::Value;
 
@@ -78,15 +78,14 @@ pub(super) fn flag(node: &Node<'_>) -> Result<bool, SettingsError> {
     node.value("true or false")
 }
 
-/// A host name, or `*.` and one for all hosts below it.
+/// A host that commands in the sandbox may reach: `docs.rs`, `*.docs.rs`, or one of these and a port.
 pub(super) fn domain(node: &Node<'_>) -> Result<String, SettingsError> {
     const EXPECTED: &str = "a host such as `docs.rs`, or `*.docs.rs` for those below it";
-    let text = text(node)?.trim().to_ascii_lowercase();
-    let host = text.strip_prefix("*.").unwrap_or(&text);
-    let is_label = |label: &str| {
-        !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
-    };
-    if host.split('.').all(is_label) { Ok(text) } else { Err(node.invalid(EXPECTED)) }
+    let text = text(node)?;
+    match DomainAllowList::new([&text]) {
+        Ok(_) => Ok(text),
+        Err(_) => Err(node.invalid(EXPECTED)),
+    }
 }
 
 /// Longest name of a program for servers, in bytes.

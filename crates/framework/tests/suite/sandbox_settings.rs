@@ -17,7 +17,7 @@ fn layers_are_joined_field_by_field_and_lists_add_up() {
             "home/.robota/settings.json",
             r#"{"sandbox": {"enabled": true, "failIfUnavailable": true, "excludedCommands": ["docker", "git fetch *"],
                 "filesystem": {"allowWrite": ["~/.cache/x", "/var/tmp"], "denyRead": ["~/.ssh"]},
-                "network": {"allowedDomains": ["Docs.rs", "*.crates.io"], "allowUnixSockets": true}},
+                "network": {"allowedDomains": ["docs.rs", "*.crates.io"], "allowUnixSockets": true}},
                "search": {"provider": "searxng", "baseUrl": "http://127.0.0.1:9"}, "webFetch": {"userAgent": "me/1"}}"#,
         ),
         (
