@@ -53,8 +53,8 @@ pub use message_size::json_size;
 pub use model::{InvalidModelTable, ModelInfo, ModelPrices, ModelTable};
 pub use permission::protected_name;
 pub use permission::{
-    Basis, CommandPart, CommandReport, Decision, InvalidMode, InvalidRule, PartState, PermissionMode,
-    PermissionPolicy, ReadingDenials, Rule, RuleSet, Verdict,
+    Basis, CommandConfinement, CommandPart, CommandReport, Decision, InvalidMode, InvalidRule, PartState,
+    PermissionMode, PermissionPolicy, ReadingDenials, Rule, RuleSet, Verdict,
 };
 pub use provider::{
     Capabilities, FinishReason, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError,

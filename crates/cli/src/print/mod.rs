@@ -2,7 +2,7 @@
 
 mod ending;
 mod frames;
-mod remarks;
+pub(crate) mod remarks;
 pub(crate) mod text;
 mod view;
 
@@ -22,7 +22,7 @@ use crate::stdout::complain;
 pub(crate) use view::View;
 
 /// How long the runtime may take to stop after the last word.
-const RUNTIME_GRACE: Duration = Duration::from_millis(500);
+pub(crate) const RUNTIME_GRACE: Duration = Duration::from_millis(500);
 
 /// How long a program that was told to end waits for the reader of its output.
 const LAST_WORDS: Duration = Duration::from_millis(200);

@@ -500,6 +500,7 @@ fn decide(mode: PermissionMode, rules: RuleSet, tool: &str, access: Access) -> V
         cwd: PathBuf::from("/home/ada/app"),
         home: Some(PathBuf::from("/home/ada")),
         protected_dirs: Vec::new(),
+        confinement: None,
     };
     policy.evaluate(&ToolSpec::new(tool, class, ""), &access)
 }

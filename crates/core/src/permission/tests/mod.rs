@@ -2,6 +2,7 @@
 
 mod command_properties;
 mod commands;
+mod confinement;
 mod corpus_commands;
 mod modes;
 mod paths;
@@ -26,6 +27,7 @@ fn policy(mode: PermissionMode, deny: &[&str], ask: &[&str], allow: &[&str]) -> 
         cwd: PathBuf::from("/work/app"),
         home: Some(PathBuf::from("/home/ada")),
         protected_dirs: vec![PathBuf::from("/srv/robota")],
+        confinement: None,
     }
 }
 
