@@ -82,7 +82,6 @@ async fn end_one(way: &str, end: End) {
     if !matches!(end, End::TimedOut) {
         is_up.await.unwrap();
     }
-    drop(held);
     match end {
         End::TimedOut => assert_eq!(run.await.unwrap().unwrap().ending, Ending::TimedOut, "{way}"),
         End::Cancelled => {
@@ -91,6 +90,7 @@ async fn end_one(way: &str, end: End) {
         }
         End::Dropped => run.abort(),
     }
+    drop(held);
     let gone = tokio::time::timeout(Duration::from_secs(60), closed(lifeline)).await;
     assert!(gone.is_ok(), "somebody survived {end:?}: {way}");
 }
