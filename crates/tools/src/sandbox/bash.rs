@@ -41,12 +41,13 @@ impl Tool for SandboxBash {
             return Ok(Failure::new("invalid_argument", message).into());
         }
         let limit = input.timeout.map_or(DEFAULT_TIMEOUT_MS, |limit| limit.0.clamp(1, MAX_TIMEOUT_MS));
-        let mut options = SandboxRunOptions::default();
-        options.timeout = Duration::from_millis(limit);
-        options.working_directory = Some(self.directory(&input));
-        options.environment.clone_from(&self.environment);
-        options.merge_output = true;
-        options.output_limit = SHOWN;
+        let options = SandboxRunOptions {
+            timeout: Duration::from_millis(limit),
+            working_directory: Some(self.directory(&input)),
+            environment: self.environment.clone(),
+            merge_output: true,
+            output_limit: SHOWN,
+        };
         let progress = context.clone();
         let listener: OutputListener = Arc::new(move |_, text| progress.progress(text));
         let started = Instant::now();

@@ -18,7 +18,7 @@ const TAKE_PLACE: &str =
     "[ ! -d \"$2\" ] || exit 21; chmod --reference=\"$2\" -- \"$1\" && mv -f -- \"$1\" \"$2\"";
 
 /// `EntryInfo` of the service.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct EntryInfo {
     name: String,
@@ -28,12 +28,6 @@ struct EntryInfo {
     size: u64,
     modified_time: Option<String>,
     symlink_target: Option<String>,
-}
-
-impl Default for EntryInfo {
-    fn default() -> Self {
-        Self { name: String::new(), kind: String::new(), size: 0, modified_time: None, symlink_target: None }
-    }
 }
 
 #[derive(Deserialize)]

@@ -102,7 +102,7 @@ impl Envd {
         };
         let Ok(started) = started else { return Ok(SandboxRunResult::ended(Ending::TimedOut)) };
         let running = Running { envd: Arc::clone(&self), pid: None, outputs, stream: Stream::new(started?) };
-        running.to_its_end(deadline, cancel).await
+        running.until_its_end(deadline, cancel).await
     }
 
     /// Runs a program of ours with these arguments, without a shell to read them.
@@ -164,7 +164,7 @@ struct Running {
 }
 
 impl Running {
-    async fn to_its_end(
+    async fn until_its_end(
         mut self,
         deadline: Instant,
         cancel: &CancellationToken,

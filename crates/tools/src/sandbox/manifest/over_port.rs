@@ -55,12 +55,15 @@ impl OverPort<'_> {
         as_git: bool,
         cancel: &CancellationToken,
     ) -> Result<(), SandboxError> {
-        let mut options = SandboxRunOptions::default();
-        (options.timeout, options.merge_output, options.output_limit) = (timeout, true, 4_096);
-        if as_git {
-            let variables = GitClone::environment().map(|(name, value)| (name.to_owned(), value.to_owned()));
-            options.environment.extend(variables);
-        }
+        let variables = GitClone::environment().filter(|_| as_git);
+        let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let options = SandboxRunOptions {
+            timeout,
+            environment,
+            merge_output: true,
+            output_limit: 4_096,
+            ..SandboxRunOptions::default()
+        };
         let result = self.sandbox.run(command, options, None, cancel).await?;
         if result.exit_code() == Some(0) {
             return Ok(());

@@ -278,9 +278,9 @@ async fn output_is_seen_as_it_appears(place: &Place) {
     let listener: OutputListener = Arc::new(move |stream, text| {
         let mut told = told.lock().unwrap();
         if stream == OutputStream::Stderr {
-            told.1.push_str(text)
+            told.1.push_str(text);
         } else {
-            told.0.push_str(text)
+            told.0.push_str(text);
         }
         if told.0.contains("first") {
             std::fs::write(&gate, "").unwrap();

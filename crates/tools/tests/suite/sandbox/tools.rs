@@ -107,7 +107,7 @@ async fn nothing_of_this_machine_is_reached(place: &Place) {
         ("Read", json!({"filePath": "../../../../../../etc/passwd"})),
     ] {
         let text = refused(place, &tools, name, arguments).await;
-        assert!(!text.contains("secret.txt:") && !text.contains("root:"), "{name}: {text}");
+        assert!(!text.contains("needle\n") && !text.contains("root:"), "{name}: {text}");
     }
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
     // What a call would touch is told as a path of the sandbox, without a look at this machine.
@@ -124,7 +124,7 @@ async fn a_command_shows_what_it_says(place: &Place) {
     let seen = Arc::new(Mutex::new(String::new()));
     let told = Arc::clone(&seen);
     let context = ToolContext::new("call", place.cancel.clone())
-        .with_progress(Arc::new(move |text: &str| told.lock().unwrap().push_str(text)));
+        .with_progress(move |text: &str| told.lock().unwrap().push_str(text));
     call(&tools(place), "Bash", &json!({"command": "echo one; echo two >&2"}), context).await;
     assert_eq!(*seen.lock().unwrap(), "one\ntwo\n");
 }
