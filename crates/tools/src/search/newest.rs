@@ -24,9 +24,13 @@ impl Newest {
     /// Shows it a file modified at `modified` (seconds and nanoseconds).
     pub(super) fn show(&mut self, modified: (i64, i64), path: PathBuf) {
         self.seen += 1;
-        self.kept.push(Reverse((modified, Reverse(path))));
-        if self.kept.len() > self.limit {
-            self.kept.pop();
+        let shown = Reverse((modified, Reverse(path)));
+        if self.kept.len() < self.limit {
+            self.kept.push(shown);
+        } else if let Some(mut least) = self.kept.peek_mut()
+            && shown < *least
+        {
+            *least = shown;
         }
     }
 
