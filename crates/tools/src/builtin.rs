@@ -101,7 +101,7 @@ pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
     let environment = without_interaction(&environment);
     vec![
         erase(Bash { workspace: workspace.clone(), shell, environment, confinement }),
-        erase(Read { workspace: workspace.clone() }),
+        erase(Read::new(workspace.clone())),
         erase(Write { workspace: workspace.clone() }),
         erase(Edit { workspace: workspace.clone() }),
         erase(Glob { workspace: workspace.clone() }),

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::builtin::PathFilter;
-use crate::files::{ReadState, Remote};
+use crate::files::{ReadState, Remote, name};
 
 /// The most symbolic links followed for one path, as in the Linux kernel.
 const MAX_LINKS: usize = 40;
@@ -117,9 +117,16 @@ impl Workspace {
 
     /// The absolute path that `written` means: relative to the current folder, `~/` from home,
     /// symlinks (dangling ones too) and `..` resolved as far as the path exists, lexically beyond.
+    ///
+    /// A path with escapes such as `\xE9`, which is not there under these letters, means the one that
+    /// [`Workspace::display`] shows so.
     #[must_use]
     pub fn resolve(&self, written: &str) -> PathBuf {
-        self.resolve_path(&self.join(written))
+        let joined = self.join(written);
+        let resolved = self.resolve_path(&joined);
+        let Some(other) = name::unescaped(&joined) else { return resolved };
+        let other = self.resolve_path(&other);
+        if self.look(&resolved).is_err() && self.look(&other).is_ok() { other } else { resolved }
     }
 
     /// The absolute path that `written` means, links and `..` as they are written.
@@ -132,13 +139,14 @@ impl Workspace {
     }
 
     /// A path for the model: relative to the current folder where it lies inside, else absolute.
-    /// Always one line: control characters in names are escaped, a line break as `\n`.
+    /// Always one line: control characters in names are escaped, a line break as `\n`, and so are bytes that are
+    /// not UTF-8, as `\xE9`.
     #[must_use]
     pub fn display(&self, resolved: &Path) -> String {
         match resolved.strip_prefix(self.current_dir()) {
             Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
-            Ok(inside) => one_line(inside),
-            Err(_) => one_line(resolved),
+            Ok(inside) => name::shown(inside),
+            Err(_) => name::shown(resolved),
         }
     }
 
@@ -152,22 +160,6 @@ impl fmt::Debug for Workspace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Workspace").field(&self.shared).finish()
     }
-}
-
-fn one_line(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    if !text.contains(char::is_control) {
-        return text.into_owned();
-    }
-    let mut shown = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if c.is_control() {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
 }
 
 /// Follows `path` from the root, component by component.

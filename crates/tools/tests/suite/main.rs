@@ -15,6 +15,7 @@ mod hooks;
 mod hooks_http;
 mod path_corpus;
 mod read;
+mod read_document;
 mod server;
 mod session;
 mod specs;
