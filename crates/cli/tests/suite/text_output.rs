@@ -88,7 +88,7 @@ fn a_denied_tool_is_not_offered_to_the_model() {
     let context = Context::new(Script::new().reply("ok"));
     context.run(&["-p", "x", "--denied-tools", "Bash,WebFetch"]).assert_success();
     let offered = context.server.requests()[0].tool_names().join(" ");
-    assert_eq!(offered, "Read Write Edit Glob Grep WebSearch");
+    assert_eq!(offered, "Read Write Edit Glob Grep WebSearch AskUserQuestion TodoWrite");
 }
 
 #[test]
