@@ -1,8 +1,6 @@
 //! `robota sandbox status`.
 
-use robota_framework::{
-    Sandbox, SandboxNetwork, SandboxPlan, SandboxState, system_sandbox_status,
-};
+use robota_framework::{Sandbox, SandboxNetwork, SandboxPlan, SandboxState, system_sandbox_status};
 use robota_tools::confine::{Layer, SandboxStatus};
 use serde::Serialize;
 
@@ -106,7 +104,8 @@ impl Report {
         }
         output.line("\nlayers");
         for (title, layer) in self.layers() {
-            let state = layer.reason().map_or_else(|| "enforced".to_owned(), |why| format!("not available: {why}"));
+            let state =
+                layer.reason().map_or_else(|| "enforced".to_owned(), |why| format!("not available: {why}"));
             output.line(&format!("  {title:18} {}", one_line(&state)));
         }
         if !self.weaknesses.is_empty() {
@@ -133,7 +132,8 @@ impl Report {
 fn advice(asked: &SandboxPlan, weaknesses: &[String], layers: &SandboxStatus) -> String {
     let can_all = weaknesses.is_empty();
     if can_all && asked.enabled {
-        return "Commands of Bash run in the sandbox, and all that the settings ask for is enforced.".to_owned();
+        return "Commands of Bash run in the sandbox, and all that the settings ask for is enforced."
+            .to_owned();
     }
     if can_all {
         return r#"Switch it on with {"sandbox": {"enabled": true}} in your settings, or with --sandbox for a run."#

@@ -29,8 +29,8 @@ mod tests;
 
 pub use confinement::CommandConfinement;
 pub use mode::{InvalidMode, PermissionMode};
-pub use protected::protected_name;
 pub use policy::{Basis, Decision, PermissionPolicy, Verdict};
+pub use protected::protected_name;
 pub use reading::ReadingDenials;
 pub use report::{CommandPart, CommandReport, PartState};
 pub use rule::{InvalidRule, Rule};
