@@ -38,13 +38,13 @@ pub(super) fn run(args: &SandboxStatusArgs) -> Result<Exit, Failure> {
     let helper = sandbox_helper();
     let layers = system_sandbox_status(helper.as_deref().unwrap_or("robota".as_ref()));
     let asked = effective.permissions.sandbox.plan;
-    let report = Report::of(asked, layers);
+    let report = Report::of(&asked, layers);
     print(&report, args.json, |output| report.tell(output))
 }
 
 impl Report {
     /// The report on `asked`, tried as if it were switched on.
-    fn of(asked: SandboxPlan, layers: SandboxStatus) -> Self {
+    fn of(asked: &SandboxPlan, layers: SandboxStatus) -> Self {
         let mut tried = asked.clone();
         tried.enabled = true;
         tried.demanded = false;
@@ -73,7 +73,7 @@ impl Report {
             allowed_domains,
             allow_unix_sockets: asked.allow_unix_sockets,
             enforced: weaknesses.is_empty(),
-            advice: advice(&asked, &weaknesses, &layers),
+            advice: advice(asked, &weaknesses, &layers),
             weaknesses,
             layers,
         }
