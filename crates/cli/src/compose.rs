@@ -111,7 +111,11 @@ pub(crate) const SETTINGS_HINT: &str =
     "Nothing was started, because rules in that file would be lost. Correct it or move it away.";
 
 /// The provider of a resolved profile.
-pub(crate) fn provider(host: &Host, model: &ResolvedProvider, info: &ModelInfo) -> Result<Arc<dyn Provider>, Failure> {
+pub(crate) fn provider(
+    host: &Host,
+    model: &ResolvedProvider,
+    info: &ModelInfo,
+) -> Result<Arc<dyn Provider>, Failure> {
     let kind: ProviderKind =
         model.kind.parse().map_err(|error| Failure::from_error(Exit::Configuration, &error))?;
     let mut spec = ProviderSpec::new(kind);

@@ -39,8 +39,7 @@ impl Unmodelled {
         let warnings = settings.warnings.iter().map(ToString::to_string);
         let notices = settings.ignored.iter().cloned().chain(warnings);
         let notices = notices.map(|notice| one_line(&notice)).collect();
-        let mut blueprint =
-            SessionBlueprint::new(paths, settings, host.environment.clone(), model, provider);
+        let mut blueprint = SessionBlueprint::new(paths, settings, host.environment.clone(), model, provider);
         blueprint.permissions = overrides_of(args);
         blueprint.persistent = false;
         Ok(Self { blueprint, notices })

@@ -44,7 +44,7 @@ pub use query::{Query, create_query};
 pub use sandbox::{SANDBOX_HELPER_ARGUMENT, Sandbox, SandboxPlan, SandboxState, system_sandbox_status};
 pub use settings::{
     AutoCompact, Claim, ClaimKind, FileClaims, Format, Layer, LogSettings, ModelSetting, NetworkMode,
-    PermissionSettings, ProviderProfile, SandboxNetwork, SandboxSettings, Scope,
-    SearchSettings, Settings, SettingsError, SettingsWarning, SourcedRule, Variables, project_claims,
+    PermissionSettings, ProviderProfile, SandboxNetwork, SandboxSettings, Scope, SearchSettings, Settings,
+    SettingsError, SettingsWarning, SourcedRule, Variables, project_claims,
 };
 pub use trust::{TrustError, TrustStore, TrustedFolder};

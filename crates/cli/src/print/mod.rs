@@ -39,6 +39,8 @@ enum Ended {
 
 /// Runs the prompt that `args` describe.
 pub(crate) fn run(args: &RunArgs) -> Exit {
+    // Where the system has no such thing, what leaves its command's session is not found when that ends.
+    let _adopted_or_not = robota_tools::process::adopt_orphans();
     let started = prepare(args);
     let outcome = started.and_then(|(prompt, composition)| {
         let runtime = runtime()?;

@@ -33,7 +33,9 @@ pub(super) fn run(args: &SandboxRunArgs) -> Result<Exit, Failure> {
             weaknesses.iter().for_each(|weakness| complain(&format!("note: not enforced: {weakness}")));
             confine
         }
-        SandboxState::Unavailable { reason } => return Err(Failure::new(NOT_CONFINED, reason).with_hint(STATUS)),
+        SandboxState::Unavailable { reason } => {
+            return Err(Failure::new(NOT_CONFINED, reason).with_hint(STATUS));
+        }
         _ => return Err(Failure::new(NOT_CONFINED, "there is no sandbox here")),
     };
     let environment = unmodelled.blueprint.command_environment();
@@ -109,7 +111,10 @@ async fn ended(confine: &Arc<dyn Confine>, command: CommandLine) -> Result<Exit,
 
 /// The program with our own outputs. Nothing of `stdin` stays open here: by its end the sandbox knows the command's.
 fn start(command: CommandLine, stdin: Option<OwnedFd>) -> io::Result<tokio::process::Child> {
-    #[expect(clippy::disallowed_methods, reason = "its outputs are ours, so that nothing of them is kept or changed")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "its outputs are ours, so that nothing of them is kept or changed"
+    )]
     let mut program = std::process::Command::new(&command.program);
     program.args(&command.arguments).current_dir(&command.directory);
     program.env_clear().envs(command.environment);

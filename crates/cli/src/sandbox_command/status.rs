@@ -1,8 +1,6 @@
 //! `robota sandbox status`.
 
-use robota_framework::{
-    Sandbox, SandboxNetwork, SandboxPlan, SandboxState, system_sandbox_status,
-};
+use robota_framework::{Sandbox, SandboxNetwork, SandboxPlan, SandboxState, system_sandbox_status};
 use robota_tools::confine::{Layer, SandboxStatus};
 use serde::Serialize;
 
@@ -40,13 +38,13 @@ pub(super) fn run(args: &SandboxStatusArgs) -> Result<Exit, Failure> {
     let helper = sandbox_helper();
     let layers = system_sandbox_status(helper.as_deref().unwrap_or("robota".as_ref()));
     let asked = effective.permissions.sandbox.plan;
-    let report = Report::of(asked, layers);
+    let report = Report::of(&asked, layers);
     print(&report, args.json, |output| report.tell(output))
 }
 
 impl Report {
     /// The report on `asked`, tried as if it were switched on.
-    fn of(asked: SandboxPlan, layers: SandboxStatus) -> Self {
+    fn of(asked: &SandboxPlan, layers: SandboxStatus) -> Self {
         let mut tried = asked.clone();
         tried.enabled = true;
         tried.demanded = false;
@@ -75,7 +73,7 @@ impl Report {
             allowed_domains,
             allow_unix_sockets: asked.allow_unix_sockets,
             enforced: weaknesses.is_empty(),
-            advice: advice(&asked, &weaknesses, &layers),
+            advice: advice(asked, &weaknesses, &layers),
             weaknesses,
             layers,
         }
@@ -106,7 +104,8 @@ impl Report {
         }
         output.line("\nlayers");
         for (title, layer) in self.layers() {
-            let state = layer.reason().map_or_else(|| "enforced".to_owned(), |why| format!("not available: {why}"));
+            let state =
+                layer.reason().map_or_else(|| "enforced".to_owned(), |why| format!("not available: {why}"));
             output.line(&format!("  {title:18} {}", one_line(&state)));
         }
         if !self.weaknesses.is_empty() {
@@ -133,7 +132,8 @@ impl Report {
 fn advice(asked: &SandboxPlan, weaknesses: &[String], layers: &SandboxStatus) -> String {
     let can_all = weaknesses.is_empty();
     if can_all && asked.enabled {
-        return "Commands of Bash run in the sandbox, and all that the settings ask for is enforced.".to_owned();
+        return "Commands of Bash run in the sandbox, and all that the settings ask for is enforced."
+            .to_owned();
     }
     if can_all {
         return r#"Switch it on with {"sandbox": {"enabled": true}} in your settings, or with --sandbox for a run."#

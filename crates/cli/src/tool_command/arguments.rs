@@ -22,12 +22,14 @@ pub(super) fn read(given: &str) -> Result<String, Failure> {
     };
     let text = text.trim_start_matches('\u{feff}').trim();
     // The tool itself says what else is wrong with them.
-    serde_json::from_str::<&RawValue>(text)
-        .map_err(|error| Failure::new(Exit::Usage, format!("--args: this is not JSON: {error}")).with_hint(HINT))?;
+    serde_json::from_str::<&RawValue>(text).map_err(|error| {
+        Failure::new(Exit::Usage, format!("--args: this is not JSON: {error}")).with_hint(HINT)
+    })?;
     Ok(text.to_owned())
 }
 
-const HINT: &str = r#"--args takes what a model would write, such as '{"filePath":"notes.txt"}', @FILE, or -"#;
+const HINT: &str =
+    r#"--args takes what a model would write, such as '{"filePath":"notes.txt"}', @FILE, or -"#;
 
 fn all_of(from: impl Read, name: &str) -> Result<String, Failure> {
     let mut text = String::new();

@@ -38,7 +38,8 @@ fn commands_in_the_sandbox_run_without_asking_when_the_user_says_so() {
     if !is_enforced(&context) {
         return;
     }
-    let settings = json!({"sandbox": {"enabled": true, "autoAllowBashIfSandboxed": true, "excludedCommands": ["id"]}});
+    let settings =
+        json!({"sandbox": {"enabled": true, "autoAllowBashIfSandboxed": true, "excludedCommands": ["id"]}});
     context.space.write("home/.robota/settings.json", settings.to_string());
     let bash = |line: &str| {
         let args = json!({"command": line}).to_string();
@@ -46,6 +47,10 @@ fn commands_in_the_sandbox_run_without_asking_when_the_user_says_so() {
     };
     let confined = bash("echo free; touch /etc/robota-test || echo closed");
     assert_eq!(confined.code, Some(0), "{}", confined.stderr);
-    assert!(confined.stdout.starts_with("free\n") && confined.stdout.contains("closed"), "{}", confined.stdout);
+    assert!(
+        confined.stdout.starts_with("free\n") && confined.stdout.contains("closed"),
+        "{}",
+        confined.stdout
+    );
     bash("id").assert_failure(5, &["--allowed-tools 'Bash(id)'"]);
 }

@@ -34,7 +34,10 @@ fn rules_mode_and_hooks_decide_as_in_a_session() {
     let context = context();
     let refused = tool(&context, &["run", "Bash", "--args", r#"{"command":"echo hi"}"#]);
     refused.assert_failure(5, &["not allowed: Bash: ", "--allowed-tools 'Bash(echo hi)'"]);
-    let allowed = tool(&context, &["run", "Bash", "--args", r#"{"command":"echo hi"}"#, "--allowed-tools", "Bash(echo hi)"]);
+    let allowed = tool(
+        &context,
+        &["run", "Bash", "--args", r#"{"command":"echo hi"}"#, "--allowed-tools", "Bash(echo hi)"],
+    );
     assert_eq!((allowed.code, allowed.stdout.as_str()), (Some(0), "hi\n"), "{}", allowed.stderr);
     tool(&context, &["run", "Bash", "--denied-tools", "Bash"]).assert_failure(5, &["denied as a whole"]);
     tool(&context, &["run", "Nothing"]).assert_failure(2, &["there is no tool `Nothing`"]);

@@ -25,10 +25,7 @@ pub(super) fn runner(
     Ok(Some(Arc::new(HookEngine::new(settings.hooks.clone(), executors, engine_options))))
 }
 
-fn executors(
-    blueprint: &SessionBlueprint,
-    options: &SessionOptions,
-) -> Result<HookExecutors, AssemblyError> {
+fn executors(blueprint: &SessionBlueprint, options: &SessionOptions) -> Result<HookExecutors, AssemblyError> {
     let environment = surroundings::of_children(blueprint);
     let path = environment.iter().find(|(name, _)| name == OsStr::new("PATH"));
     let shell = find_shell(path.map(|(_, value)| value.as_os_str()));

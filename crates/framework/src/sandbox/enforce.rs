@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use robota_tools::confine::{Demand, Helper, LinuxSandbox, NetworkPolicy, SandboxPolicy, SandboxStatus, probe};
+use robota_tools::confine::{
+    Demand, Helper, LinuxSandbox, NetworkPolicy, SandboxPolicy, SandboxStatus, probe,
+};
 use robota_tools::process::ConfineError;
 use robota_tools::{AddressPolicy, DomainAllowList, NetworkProxy, SystemNames};
 

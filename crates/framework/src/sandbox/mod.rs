@@ -110,9 +110,9 @@ impl Sandbox {
                 "the sandbox is not available ({reason}), and sandbox.failIfUnavailable demands it, so Bash runs \
                  nothing; {ADVICE}"
             )),
-            SandboxState::Unavailable { reason } => Some(format!(
-                "the sandbox is not available ({reason}), so commands run without it; {ADVICE}"
-            )),
+            SandboxState::Unavailable { reason } => {
+                Some(format!("the sandbox is not available ({reason}), so commands run without it; {ADVICE}"))
+            }
         }
     }
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use robota_core::Rule;
 
-use crate::{Environment, ProjectPaths};
 use crate::settings::{SandboxNetwork, Settings};
+use crate::{Environment, ProjectPaths};
 
 /// The sandbox that was asked for: settings, flags and workspace joined.
 #[derive(Clone, Debug, PartialEq)]

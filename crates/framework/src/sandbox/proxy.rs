@@ -32,9 +32,7 @@ impl ServeProxy for ServedProxy {
         let cancel = CancellationToken::new();
         let (proxy, stopped) = (Arc::clone(&self.0), cancel.clone());
         let name = "sandbox proxy".to_owned();
-        thread::Builder::new()
-            .name(name)
-            .spawn(move || runtime.block_on(proxy.serve(listener, stopped)))?;
+        thread::Builder::new().name(name).spawn(move || runtime.block_on(proxy.serve(listener, stopped)))?;
         let served: DropGuard = cancel.drop_guard();
         Ok(Box::new(served))
     }

@@ -26,13 +26,20 @@ fn layers_are_joined_field_by_field_and_lists_add_up() {
                 "filesystem": {"allowWrite": ["target"], "denyWrite": ["src/generated"]},
                 "network": {"allowedDomains": ["example.com"]}}}"#,
         ),
-        ("repo/.claude/settings.json", r#"{"sandbox": {"network": {"allowUnixSockets": ["/x"]}, "other": 1}}"#),
+        (
+            "repo/.claude/settings.json",
+            r#"{"sandbox": {"network": {"allowUnixSockets": ["/x"]}, "other": 1}}"#,
+        ),
     ]);
     let settings = Settings::load(&workspace.paths(), true).unwrap();
     let sandbox = &settings.sandbox;
-    assert_eq!((sandbox.enabled, sandbox.fail_if_unavailable, sandbox.auto_allow_bash), (Some(true), Some(true), Some(true)));
+    assert_eq!(
+        (sandbox.enabled, sandbox.fail_if_unavailable, sandbox.auto_allow_bash),
+        (Some(true), Some(true), Some(true))
+    );
     assert_eq!(shown(&settings), ["Bash(docker *)", "Bash(git fetch *)", "Bash(make -n *)"]);
-    let expected = [workspace.path("home/.cache/x"), PathBuf::from("/var/tmp"), workspace.path("repo/target")];
+    let expected =
+        [workspace.path("home/.cache/x"), PathBuf::from("/var/tmp"), workspace.path("repo/target")];
     assert_eq!(sandbox.allow_write, expected);
     assert_eq!(sandbox.deny_write, [workspace.path("repo/src/generated")]);
     assert_eq!(sandbox.deny_read, [workspace.path("home/.ssh")]);
@@ -57,13 +64,19 @@ fn a_project_without_trust_can_only_make_it_tighter() {
     ]);
     let settings = Settings::load(&workspace.paths(), false).unwrap();
     let sandbox = &settings.sandbox;
-    assert_eq!((sandbox.enabled, sandbox.auto_allow_bash, sandbox.network()), (Some(true), None, SandboxNetwork::Off));
+    assert_eq!(
+        (sandbox.enabled, sandbox.auto_allow_bash, sandbox.network()),
+        (Some(true), None, SandboxNetwork::Off)
+    );
     assert!(shown(&settings).is_empty() && sandbox.allow_write.is_empty());
     assert_eq!(sandbox.deny_write, [workspace.path("repo/a")]);
     assert_eq!(sandbox.deny_read, [workspace.path("repo/b")]);
     assert!(settings.search.is_none() && settings.user_agent.is_none());
     let [ignored] = &settings.ignored[..] else { panic!("{:?}", settings.ignored) };
-    assert!(ignored.contains("sets a looser sandbox, a search engine and the name of WebFetch;"), "{ignored}");
+    assert!(
+        ignored.contains("sets a looser sandbox, a search engine and the name of WebFetch;"),
+        "{ignored}"
+    );
 
     let tight = r#"{"sandbox": {"enabled": true, "failIfUnavailable": true, "network": {"mode": "off"}}}"#;
     let open = r#"{"sandbox": {"network": {"mode": "open"}}}"#;
@@ -73,7 +86,9 @@ fn a_project_without_trust_can_only_make_it_tighter() {
     let settings = Settings::load(&paths, false).unwrap();
     assert_eq!(settings.sandbox.network_mode, Some(NetworkMode::Off));
     assert_eq!(settings.ignored, [""; 0]);
-    let plan = |asked| SandboxPlan::resolve(&paths, &settings, &Environment::default(), &[paths.root.clone()], asked);
+    let plan = |asked| {
+        SandboxPlan::resolve(&paths, &settings, &Environment::default(), &[paths.root.clone()], asked)
+    };
     assert!(plan(None).enabled && plan(None).demanded && !plan(Some(false)).enabled);
     assert_eq!(plan(None).writable, [paths.root.clone()]);
 }
@@ -83,7 +98,10 @@ fn mistakes_are_named_with_their_place() {
     for (text, told) in [
         (r#"{"sandbox": {"enabled": "yes"}}"#, r#"`sandbox.enabled` is "yes"; expected true or false"#),
         (r#"{"sandbox": {"network": {"mode": "none"}}}"#, "expected off or open"),
-        (r#"{"sandbox": {"network": {"allowedDomains": ["http://x"]}}}"#, "expected a host such as `docs.rs`"),
+        (
+            r#"{"sandbox": {"network": {"allowedDomains": ["http://x"]}}}"#,
+            "expected a host such as `docs.rs`",
+        ),
         (r#"{"sandbox": {"excludedCommands": ["git (x"]}}"#, "`sandbox.excludedCommands[0]`"),
         (r#"{"search": {"apiKey": "sk-12345678"}}"#, "`provider` is missing"),
         (r#"{"search": {"provider": "google"}}"#, "expected brave, tavily or searxng"),
