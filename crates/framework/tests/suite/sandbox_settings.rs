@@ -87,10 +87,16 @@ fn a_project_without_trust_can_only_make_it_tighter() {
     assert_eq!(settings.sandbox.network_mode, Some(NetworkMode::Off));
     assert_eq!(settings.ignored, [""; 0]);
     let plan = |asked| {
-        SandboxPlan::resolve(&paths, &settings, &Environment::default(), &[paths.root.clone()], asked)
+        SandboxPlan::resolve(
+            &paths,
+            &settings,
+            &Environment::default(),
+            std::slice::from_ref(&paths.root),
+            asked,
+        )
     };
     assert!(plan(None).enabled && plan(None).demanded && !plan(Some(false)).enabled);
-    assert_eq!(plan(None).writable, [paths.root.clone()]);
+    assert_eq!(plan(None).writable, std::slice::from_ref(&paths.root));
 }
 
 #[test]
