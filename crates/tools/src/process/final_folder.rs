@@ -36,8 +36,7 @@ impl FinalFolder {
             return None;
         }
         let mut file = tempfile::Builder::new().prefix("robota-cwd-").tempfile_in(temp).ok()?;
-        let path = quoted(file.path().to_str()?);
-        let trap = format!("trap {} EXIT", quoted(&format!("{{ \\command pwd -P >|{path}; }} 2>/dev/null")));
+        let trap = trap_into(file.path().to_str()?);
         if shell.file_name() != Some(OsStr::new("bash")) {
             return Some(Self { file, command: format!("{trap}; {command}"), bash_env: None });
         }
@@ -65,9 +64,26 @@ impl FinalFolder {
         let mut told = Vec::new();
         let file = fs::File::open(self.file.path()).ok()?;
         file.take(LONGEST as u64 + 2).read_to_end(&mut told).ok()?;
-        let path = told.strip_suffix(b"\n").filter(|path| path.starts_with(b"/") && path.len() <= LONGEST)?;
-        Some(PathBuf::from(OsString::from_vec(path.to_vec())))
+        self::told(&told)
     }
+}
+
+/// `command` for a shell elsewhere, which leaves its last folder, with a line feed behind, in the new file `path` of that
+/// place. `None` when the command cannot move it.
+pub(crate) fn telling(command: &str, path: &str) -> Option<String> {
+    may_move(command).then(|| format!("{}; {command}", trap_into(path)))
+}
+
+/// The folder that such a file tells.
+pub(crate) fn told(content: &[u8]) -> Option<PathBuf> {
+    let path = content.strip_suffix(b"\n").filter(|path| path.starts_with(b"/") && path.len() <= LONGEST)?;
+    Some(PathBuf::from(OsString::from_vec(path.to_vec())))
+}
+
+/// The command that has a shell leave its last folder in the file `path`.
+fn trap_into(path: &str) -> String {
+    let path = quoted(path);
+    format!("trap {} EXIT", quoted(&format!("{{ \\command pwd -P >|{path}; }} 2>/dev/null")))
 }
 
 /// Whether a shell that runs `command` may end in another folder. A plain command is then run as it is, so that the
