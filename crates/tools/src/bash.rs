@@ -44,7 +44,7 @@ pub(crate) struct BashInput {
     /// Where the session was when the call was judged.
     #[serde(skip)]
     #[schemars(skip)]
-    current: OnceLock<PathBuf>,
+    pub(crate) current: OnceLock<PathBuf>,
 }
 
 /// What the model is told of Bash, wherever the commands run.

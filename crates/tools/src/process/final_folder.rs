@@ -42,9 +42,7 @@ impl FinalFolder {
             return None;
         }
         let (mut file, shown, path) = place.file()?;
-        let quoted_path = quoted(shown.to_str()?);
-        let trap =
-            format!("trap {} EXIT", quoted(&format!("{{ \\command pwd -P >|{quoted_path}; }} 2>/dev/null")));
+        let trap = trap_into(shown.to_str()?);
         if shell.file_name() != Some(OsStr::new("bash")) {
             return Some(Self { file, _path: path, command: format!("{trap}; {command}"), bash_env: None });
         }
@@ -72,8 +70,7 @@ impl FinalFolder {
         let mut told = Vec::new();
         self.file.rewind().ok()?;
         self.file.take(LONGEST as u64 + 2).read_to_end(&mut told).ok()?;
-        let path = told.strip_suffix(b"\n").filter(|path| path.starts_with(b"/") && path.len() <= LONGEST)?;
-        Some(PathBuf::from(OsString::from_vec(path.to_vec())))
+        self::told(&told)
     }
 }
 
@@ -126,6 +123,24 @@ fn in_memory() -> Option<(File, PathBuf)> {
     None
 }
 
+/// `command` for a shell elsewhere, which leaves its last folder, with a line feed behind, in the new file `path` of that
+/// place. `None` when the command cannot move it.
+pub(crate) fn telling(command: &str, path: &str) -> Option<String> {
+    may_move(command).then(|| format!("{}; {command}", trap_into(path)))
+}
+
+/// The folder that such a file tells.
+pub(crate) fn told(content: &[u8]) -> Option<PathBuf> {
+    let path = content.strip_suffix(b"\n").filter(|path| path.starts_with(b"/") && path.len() <= LONGEST)?;
+    Some(PathBuf::from(OsString::from_vec(path.to_vec())))
+}
+
+/// The command that has a shell leave its last folder in the file `path`.
+fn trap_into(path: &str) -> String {
+    let path = quoted(path);
+    format!("trap {} EXIT", quoted(&format!("{{ \\command pwd -P >|{path}; }} 2>/dev/null")))
+}
+
 /// Whether a shell that runs `command` may end in another folder. A plain command is then run as it is, so that the
 /// shell can make way for the program, and its signals are seen as what they are.
 fn may_move(command: &str) -> bool {
@@ -139,7 +154,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// The folder for temporary files: that of the commands, by their `environment`.
-fn temp_folder(environment: &[(OsString, OsString)]) -> PathBuf {
+pub(crate) fn temp_folder(environment: &[(OsString, OsString)]) -> PathBuf {
     let set = environment.iter().find(|(name, _)| name.as_bytes() == b"TMPDIR");
     let set = set.map(|(_, value)| PathBuf::from(value)).filter(|folder| folder.is_absolute());
     set.unwrap_or_else(|| PathBuf::from("/tmp"))
