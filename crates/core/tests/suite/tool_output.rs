@@ -9,6 +9,8 @@ use robota_core::{
     ToolResult, ToolSpec, erase,
 };
 use robota_testkit::{Reply, Script};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, echo};
@@ -69,19 +71,23 @@ impl SpillFile for Item {
     }
 }
 
+/// No arguments.
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}
+
 /// A tool that reads, or one that has kept its output itself.
 struct Long {
     reads: bool,
 }
 
 impl Tool for Long {
-    type Input = Value;
+    type Input = Nothing;
 
     fn describe(&self) -> ToolSpec {
         ToolSpec::new("Long", ToolClass::Inspect, "")
     }
 
-    fn access(&self, _: &Value) -> Vec<Access> {
+    fn access(&self, _: &Nothing) -> Vec<Access> {
         let (requested, resolved) = ("a".to_owned(), PathBuf::from("/a"));
         if self.reads {
             vec![Access::Path { kind: PathAccess::Read, requested, resolved }]
@@ -90,7 +96,7 @@ impl Tool for Long {
         }
     }
 
-    async fn run(self: Arc<Self>, _: Value, _: ToolContext) -> ToolResult {
+    async fn run(self: Arc<Self>, _: Nothing, _: ToolContext) -> ToolResult {
         let outcome = ToolOutcome::success("line\n".repeat(100));
         Ok(if self.reads { outcome } else { outcome.with_structured(json!({"outputFile": "/mine"})) })
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::changes::Change;
 
 /// Places found before the rest is only counted.
-pub(super) const MAX_PLACES: usize = 1_000_000;
+pub(super) const MAX_PLACES: usize = 2_000_000;
 
 /// Where a text occurs.
 #[derive(Debug, Default, PartialEq, Eq)]

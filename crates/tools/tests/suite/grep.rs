@@ -183,12 +183,12 @@ async fn odd_files_do_no_harm() {
     std::fs::write(session.path("").join(odd), "hit\n").unwrap();
     let lines = async |arguments| session.ok("Grep", arguments).await;
     let found = lines(json!({"pattern": "hit", "outputMode": "content", "glob": "*.txt"})).await;
-    assert_eq!(found, "odd\\xff.txt:1:hit\nwide.txt:1:caf\u{e9} hit");
-    assert_eq!(session.ok("Glob", json!({"pattern": "odd*"})).await, "odd\\xff.txt");
+    assert_eq!(found, "odd\\xFF.txt:1:hit\nwide.txt:1:caf\u{e9} hit");
+    assert_eq!(session.ok("Glob", json!({"pattern": "odd*"})).await, "odd\\xFF.txt");
     let found = lines(json!({"pattern": "hit", "path": "early.bin", "outputMode": "content"})).await;
     assert_eq!(found, "early.bin: [binary from byte 3 on: lines of that part are not shown]");
     assert_eq!(lines(json!({"pattern": "absent"})).await, "no matches\n[binary files not searched: 2]");
-    assert_eq!(lines(json!({"pattern": "hit"})).await, "late.bin\nodd\\xff.txt\nwide.txt");
+    assert_eq!(lines(json!({"pattern": "hit"})).await, "late.bin\nodd\\xFF.txt\nwide.txt");
 }
 
 /// Folders deeper than a path can name: nobody can read them, not even root.

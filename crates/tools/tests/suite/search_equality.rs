@@ -152,7 +152,7 @@ fn escaped(line: &[u8]) -> String {
     let mut text = String::new();
     for chunk in line.utf8_chunks() {
         text.push_str(chunk.valid());
-        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02X}")));
     }
     text
 }

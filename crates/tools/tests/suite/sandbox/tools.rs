@@ -89,7 +89,7 @@ async fn commands_run_in_the_sandbox(place: &Place) {
     assert_eq!(ok(place, &tools, "Bash", json!({"command": "ls", "workingDirectory": "sub"})).await, "f");
     assert_eq!(ok(place, &tools, "Bash", json!({"command": "printf $PAGER"})).await, "cat");
     let late = refused(place, &tools, "Bash", json!({"command": "sleep 1000", "timeout": 200})).await;
-    assert_eq!(late, "[timed out after 200 ms; its process group was ended]");
+    assert_eq!(late, "[timed out after 200 ms; it and everything it had started was ended]");
     let out = refused(place, &tools, "Bash", json!({"command": "true", "workingDirectory": "/etc"})).await;
     assert!(out.contains("outside of"), "{out}");
 }
