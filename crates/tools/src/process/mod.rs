@@ -41,6 +41,7 @@ pub use environment::child_environment;
 pub(crate) use environment::without_interaction;
 pub(crate) use exchange::{Exchanged, KEPT, Sink, exchange, observe};
 pub(crate) use final_folder::{FinalFolder, temp_folder};
+pub(crate) use live::Live;
 pub use orphans::adopt_orphans;
 pub use shell::find_shell;
 pub use signal::signal_name;

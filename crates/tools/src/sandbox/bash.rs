@@ -1,22 +1,25 @@
 //! Bash in a sandbox.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use robota_core::{Access, Tool, ToolContext, ToolResult, ToolSpec};
-use tokio::time::Instant;
+use robota_core::{Access, Tool, ToolContext, ToolResult, ToolSpec, harmless_text, is_binary};
+use tokio::time::{Instant, sleep};
 
 use super::error::{SandboxError, SandboxErrorKind};
-use super::port::{OutputListener, Sandbox, SandboxRunOptions};
+use super::port::{OutputListener, Sandbox, SandboxRunOptions, SandboxRunResult};
 use crate::bash::{self, BashInput, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS};
 use crate::failure::Failure;
-use crate::process::Finished;
+use crate::process::{Finished, Live};
 use crate::workspace::Workspace;
 
 /// Bytes shown of an output.
 const SHOWN: usize = 29 * 1024;
+/// How often it is looked whether output waits to be shown.
+const LOOK: Duration = Duration::from_millis(100);
 
 pub(super) struct SandboxBash {
     pub(super) sandbox: Arc<dyn Sandbox>,
@@ -28,7 +31,14 @@ impl Tool for SandboxBash {
     type Input = BashInput;
 
     fn describe(&self) -> ToolSpec {
-        bash::spec()
+        let mut spec = bash::spec();
+        // The place of a command is not asked where it ended, and the output is cut before it gets here.
+        "Runs a shell command and returns its merged stdout and stderr and how it ended. Each call is a new shell: \
+         `cd` and variables do not persist. There is no stdin, so pass flags that avoid prompts. Long output loses its \
+         middle. For a server, redirect its output to a file and end with `&`. Prefer Read, Edit, Glob and Grep to \
+         cat, sed, find and grep."
+            .clone_into(&mut spec.description);
+        spec
     }
 
     fn access(&self, input: &BashInput) -> Vec<Access> {
@@ -48,16 +58,12 @@ impl Tool for SandboxBash {
             merge_output: true,
             output_limit: SHOWN,
         };
-        let progress = context.clone();
-        let listener: OutputListener = Arc::new(move |_, text| progress.progress(text));
         let started = Instant::now();
-        let result = self.sandbox.run(&input.command, options, Some(listener), &context.cancel).await;
-        let result = match result {
+        let result = match self.run_and_show(&input.command, options, &context).await {
             Ok(result) => result,
             Err(error) => return Ok(failure(&error).into()),
         };
-        let mut output = result.stdout;
-        output.push_str(&result.stderr);
+        let output = shown(result.stdout + &result.stderr);
         let finished = Finished {
             ending: result.ending,
             output,
@@ -78,6 +84,54 @@ impl SandboxBash {
             Some(path) => path.resolve(&self.workspace).to_owned(),
             None => self.workspace.current_dir(),
         }
+    }
+
+    /// Runs `command`; what it says is shown as it appears, but never much of it.
+    async fn run_and_show(
+        &self,
+        command: &str,
+        options: SandboxRunOptions,
+        context: &ToolContext,
+    ) -> Result<SandboxRunResult, SandboxError> {
+        let progress = context.clone();
+        let live = Arc::new(Mutex::new(Some(Live::new(move |text: &str| progress.progress(text)))));
+        let told = Arc::clone(&live);
+        let listener: OutputListener = Arc::new(move |_, text: &str| {
+            if let Some(live) = told.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+                live.push(text.as_bytes());
+            }
+        });
+        let running = self.sandbox.run(command, options, Some(listener), &context.cancel);
+        tokio::pin!(running);
+        let result = loop {
+            tokio::select! {
+                biased;
+                result = &mut running => break result,
+                () = sleep(LOOK) => {
+                    if let Some(live) = live.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
+                        && live.due().is_some_and(|due| due <= Instant::now())
+                    {
+                        live.show();
+                    }
+                }
+            }
+        };
+        if let Some(live) = live.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            live.finish();
+        }
+        result
+    }
+}
+
+/// The output of a machine that may say anything, for the model.
+fn shown(output: String) -> String {
+    // What was no text has become a character that is.
+    if is_binary(output.replace(char::REPLACEMENT_CHARACTER, "\0").as_bytes()) {
+        return "[binary output, not shown]".to_owned();
+    }
+    match harmless_text(output.as_bytes()) {
+        Cow::Borrowed(_) => output,
+        Cow::Owned(harmless) => harmless,
     }
 }
 
