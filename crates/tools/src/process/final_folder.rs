@@ -154,7 +154,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// The folder for temporary files: that of the commands, by their `environment`.
-pub(crate) fn temp_folder(environment: &[(OsString, OsString)]) -> PathBuf {
+fn temp_folder(environment: &[(OsString, OsString)]) -> PathBuf {
     let set = environment.iter().find(|(name, _)| name.as_bytes() == b"TMPDIR");
     let set = set.map(|(_, value)| PathBuf::from(value)).filter(|folder| folder.is_absolute());
     set.unwrap_or_else(|| PathBuf::from("/tmp"))

@@ -17,7 +17,7 @@ const PAUSE_LATER: Duration = Duration::from_secs(1);
 const LONG: usize = 256 * 1024;
 
 /// Shows output in pieces of bounded size at a bounded rate; of what comes faster, the end.
-pub(super) struct Live<F> {
+pub(crate) struct Live<F> {
     text: HarmlessText,
     waiting: Tail,
     skipped: u64,
@@ -27,13 +27,13 @@ pub(super) struct Live<F> {
 }
 
 impl<F: FnMut(&str)> Live<F> {
-    pub(super) fn new(on_output: F) -> Self {
+    pub(crate) fn new(on_output: F) -> Self {
         let (text, waiting) = (HarmlessText::default(), Tail::new(AT_ONCE));
         Self { text, waiting, skipped: 0, shown: 0, shown_at: None, on_output }
     }
 
     /// Takes `bytes`, and shows them when it is time.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.skipped += self.waiting.push(bytes);
         if self.due().is_some_and(|due| due <= Instant::now()) {
             self.show();
@@ -41,14 +41,14 @@ impl<F: FnMut(&str)> Live<F> {
     }
 
     /// When something waits to be shown.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(crate) fn due(&self) -> Option<Instant> {
         let pause = if self.shown < LONG { PAUSE } else { PAUSE_LATER };
         let due = || self.shown_at.map_or_else(Instant::now, |shown_at| shown_at + pause);
         (!self.waiting.bytes.is_empty()).then(due)
     }
 
     /// Shows what waits.
-    pub(super) fn show(&mut self) {
+    pub(crate) fn show(&mut self) {
         let mut text = self.begin();
         self.text.flush(&mut text);
         self.hand_out(&text);
@@ -56,7 +56,7 @@ impl<F: FnMut(&str)> Live<F> {
     }
 
     /// Shows what is left at the end of the output.
-    pub(super) fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         let mut text = self.begin();
         std::mem::take(&mut self.text).finish(&mut text);
         self.hand_out(&text);

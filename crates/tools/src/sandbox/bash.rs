@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use robota_core::{Access, Tool, ToolContext, ToolResult, ToolSpec, harmless_text, is_binary};
+use robota_core::{Access, Tool, ToolContext, ToolResult, ToolSpec};
 use tokio::time::Instant;
 
 use super::error::{SandboxError, SandboxErrorKind};
 use super::place;
-use super::port::{OutputListener, Sandbox, SandboxFileKind, SandboxRunOptions, SandboxRunResult};
+use super::port::{Sandbox, SandboxFileKind, SandboxRunOptions, SandboxRunResult};
+use super::showing::{run_and_show, shown};
 use super::tree;
 use crate::bash::{self, BashInput, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS};
 use crate::failure::Failure;
@@ -34,7 +35,14 @@ impl Tool for SandboxBash {
     type Input = BashInput;
 
     fn describe(&self) -> ToolSpec {
-        bash::spec()
+        let mut spec = bash::spec();
+        // The place of a command is not asked where it ended, and the output is cut before it gets here.
+        "Runs a shell command and returns its merged stdout and stderr and how it ended. Each call is a new shell: \
+         `cd` and variables do not persist. There is no stdin, so pass flags that avoid prompts. Long output loses its \
+         middle. For a server, redirect its output to a file and end with `&`. Prefer Read, Edit, Glob and Grep to \
+         cat, sed, find and grep."
+            .clone_into(&mut spec.description);
+        spec
     }
 
     fn access(&self, input: &BashInput) -> Vec<Access> {
@@ -61,11 +69,8 @@ impl Tool for SandboxBash {
             report_folder: moves,
             whole_output: context.spill().map(|_| self.output_file()),
         };
-        let progress = context.clone();
-        let listener: OutputListener =
-            Arc::new(move |_, text| progress.progress(&harmless_text(text.as_bytes())));
         let started = Instant::now();
-        let result = self.sandbox.run(&input.command, options, Some(listener), &context.cancel).await;
+        let result = run_and_show(&*self.sandbox, &input.command, options, &context).await;
         let mut result = match result {
             Ok(result) => result,
             Err(error) => return Ok(failure(&error).into()),
@@ -151,13 +156,7 @@ impl SandboxBash {
 }
 
 fn finished(result: SandboxRunResult, duration: Duration) -> Finished {
-    let mut output = result.stdout;
-    output.push_str(&result.stderr);
-    let output = if is_binary(output.as_bytes()) {
-        "[binary output, not shown]".to_owned()
-    } else {
-        harmless_text(output.as_bytes()).into_owned()
-    };
+    let output = shown(result.stdout + &result.stderr);
     Finished {
         ending: result.ending,
         output,

@@ -12,7 +12,7 @@ use super::super::error::{SandboxError, SandboxErrorKind};
 use super::super::output::{Output, WHOLE_OUTPUT};
 use super::super::port::{OutputListener, OutputStream, Sandbox, SandboxRunOptions, SandboxRunResult};
 use super::{HostSandbox, Shared};
-use crate::process::{self, CommandLine, FinalFolder, RunError, Sink};
+use crate::process::{self, CommandLine, FinalFolder, Place, RunError, Sink};
 
 impl HostSandbox {
     pub(super) async fn run_in_shell(
@@ -97,8 +97,8 @@ impl HostSandbox {
     ) -> Option<FinalFolder> {
         let bash_env =
             environment.iter().find(|(name, _)| name == "BASH_ENV").map(|(_, value)| value.clone());
-        let temp = process::temp_folder(environment);
-        let folder = FinalFolder::of(&self.shared.shell, command, &temp, bash_env.as_deref())?;
+        let place = Place::of(environment, self.shared.confinement.is_some());
+        let folder = FinalFolder::of(&self.shared.shell, command, &place, bash_env.as_deref())?;
         if let Some(file) = folder.bash_env() {
             environment.retain(|(name, _)| name != "BASH_ENV");
             environment.push(("BASH_ENV".into(), file.into()));

@@ -16,6 +16,8 @@ over_all! {
     files_are_read_written_and_edited trees_are_searched commands_run_in_the_sandbox
     nothing_of_this_machine_is_reached a_command_shows_what_it_says
     a_session_goes_where_its_shell_has_gone an_output_without_room_is_kept_in_the_sandbox
+    what_a_command_says_is_harmless
+    a_flood_is_shown_in_part
 }
 
 fn tools(place: &Place) -> Vec<Arc<dyn DynTool>> {
@@ -208,8 +210,40 @@ async fn an_output_without_room_is_kept_in_the_sandbox(place: &Place) {
     assert_eq!(place.names(".robota/outputs").await.len(), 2);
 }
 
+async fn what_a_command_says_is_harmless(place: &Place) {
+    if !place.runs {
+        return;
+    }
+    let seen = Arc::new(Mutex::new(String::new()));
+    let told = Arc::clone(&seen);
+    let context = ToolContext::new("call", place.cancel.clone())
+        .with_progress(move |text: &str| told.lock().unwrap().push_str(text));
+    let command = r"printf '\033[31mred\033[0m \033]0;title\007a\bb\n'";
+    let outcome = call(&tools(place), "Bash", &json!({"command": command}), context).await;
+    assert_eq!(outcome.content, "red a\\x08b");
+    assert_eq!(*seen.lock().unwrap(), "red a\\x08b\n");
+    for command in ["head -c 5000 /dev/zero", r"for i in $(seq 1000); do printf '\377\376a\200\201'; done"] {
+        let text = ok(place, &tools(place), "Bash", json!({"command": command})).await;
+        assert!(text.starts_with("[binary output") && !text.contains('\0'), "{text:?}");
+    }
+}
+
+async fn a_flood_is_shown_in_part(place: &Place) {
+    if !place.runs {
+        return;
+    }
+    let seen = Arc::new(Mutex::new(0));
+    let told = Arc::clone(&seen);
+    let context = ToolContext::new("call", place.cancel.clone())
+        .with_progress(move |text: &str| *told.lock().unwrap() += text.len());
+    let outcome = call(&tools(place), "Bash", &json!({"command": "yes | head -c 3000000"}), context).await;
+    assert!(outcome.content.len() < 30_000, "{}", outcome.content.len());
+    let seen = *seen.lock().unwrap();
+    assert!((1..1_000_000).contains(&seen), "{seen}");
+}
+
 #[tokio::test]
-async fn the_model_is_told_the_same_as_everywhere() {
+async fn the_model_is_told_the_same_as_everywhere_but_of_what_is_not_so_there() {
     let place = Place::memory().await;
     let here = builtin_tools(ToolOptions::new(
         Workspace::new(PathBuf::from("/"), [], None),
@@ -219,5 +253,10 @@ async fn the_model_is_told_the_same_as_everywhere() {
         let told = tools.iter().map(|tool| tool.spec());
         told.map(|spec| (spec.name.clone(), spec.description.clone(), spec.input_schema.clone())).collect()
     };
-    assert_eq!(specs(&tools(&place)), specs(&here));
+    let (mut there, mut here) = (specs(&tools(&place)), specs(&here));
+    let (bash, bash_here) = (there.remove(0), here.remove(0));
+    assert_eq!(there, here);
+    assert_eq!((bash.0, bash.2), (bash_here.0, bash_here.2));
+    assert!(bash.1.contains("`cd` and variables do not persist"), "{}", bash.1);
+    assert!(!bash.1.contains("names a file"), "{}", bash.1);
 }
