@@ -76,7 +76,7 @@ impl GitClone {
     }
 
     /// The error of a clone that did not succeed.
-    pub(in crate::sandbox) fn failed(&self, error: SandboxError) -> SandboxError {
+    pub(in crate::sandbox) fn failed(&self, error: &SandboxError) -> SandboxError {
         let message = self.without_secret(&format!("cannot clone {}: {error}", self.url));
         SandboxError::new(error.kind(), message)
     }
@@ -141,7 +141,7 @@ mod tests {
     fn a_token_in_an_address_is_not_told() {
         let clone = GitClone::new("x", "https://me:t0ken@h/r", None, None).unwrap();
         let git = SandboxError::new(SandboxErrorKind::Failed, "fatal: https://me:t0ken@h/r: 403");
-        let error = clone.failed(git);
+        let error = clone.failed(&git);
         assert_eq!(error.to_string(), "cannot clone https://***@h/r: fatal: https://***@h/r: 403");
         assert!(!format!("{error:?}").contains("t0ken"));
         let plain = GitClone::new("x", "ssh://git@h/r", None, None).unwrap();
