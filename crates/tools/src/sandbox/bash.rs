@@ -176,6 +176,8 @@ fn failure(error: &SandboxError) -> Failure {
             "invalid_argument"
         }
         SandboxErrorKind::NotPermitted => "no_permission",
+        // It may have run.
+        SandboxErrorKind::Transport | SandboxErrorKind::Protocol | SandboxErrorKind::Timeout => "network",
         _ => "not_started",
     };
     Failure::new(code, error.to_string())

@@ -9,8 +9,9 @@ use std::time::{Duration, SystemTime};
 
 use tokio::runtime::Handle;
 
-use super::error::SandboxError;
+use super::error::{SandboxError, SandboxErrorKind};
 use super::port::{Sandbox, SandboxFileKind, SandboxFuture, SandboxStat};
+use crate::builtin::PathFilter;
 use crate::files::{Kind, Remote, Stat};
 
 /// How long one operation may take.
@@ -21,13 +22,15 @@ const MAX_NAMES: usize = 1_000_000;
 /// Does each operation on the runtime and waits for it on the thread that asks, which may be any.
 pub(super) struct SandboxFiles {
     sandbox: Arc<dyn Sandbox>,
+    /// What is not read by another name either.
+    unreadable: Option<PathFilter>,
     /// Threads of a search do not know the runtime.
     runtime: OnceLock<Handle>,
 }
 
 impl SandboxFiles {
-    pub(super) fn new(sandbox: Arc<dyn Sandbox>) -> Self {
-        let files = Self { sandbox, runtime: OnceLock::new() };
+    pub(super) fn new(sandbox: Arc<dyn Sandbox>, unreadable: Option<PathFilter>) -> Self {
+        let files = Self { sandbox, unreadable, runtime: OnceLock::new() };
         files.note_runtime();
         files
     }
@@ -77,8 +80,18 @@ impl Remote for SandboxFiles {
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let path = path.to_owned();
-        self.wait(move |sandbox| Box::pin(async move { sandbox.read_file(&path).await }))
+        let (path, unreadable) = (path.to_owned(), self.unreadable.clone());
+        self.wait(move |sandbox| {
+            Box::pin(async move {
+                let Some(unreadable) = unreadable else { return sandbox.read_file(&path).await };
+                // Calls are judged by names: what a symlink leads to is looked at here.
+                let real = sandbox.real_path(&path).await?;
+                if unreadable(&real) {
+                    return Err(denied(&path, &real));
+                }
+                sandbox.read_file(&real).await
+            })
+        })
     }
 
     fn replace(&self, path: &Path, content: &[u8]) -> io::Result<Stat> {
@@ -97,6 +110,12 @@ impl Remote for SandboxFiles {
         }
         Ok(listed.into_iter().map(|entry| (entry.name, kind_of(entry.kind))).collect())
     }
+}
+
+fn denied(path: &Path, real: &Path) -> SandboxError {
+    let (path, real) = (path.display(), real.display());
+    let message = format!("{path} leads to {real}, and permission rules deny reading that");
+    SandboxError::new(SandboxErrorKind::NotPermitted, message)
 }
 
 fn known(stat: SandboxStat) -> Stat {

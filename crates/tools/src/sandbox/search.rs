@@ -83,6 +83,9 @@ pub(super) async fn walk<S: Sandbox + ?Sized>(
         };
         listed.sort_by(|a, b| a.name.cmp(&b.name));
         for entry in listed {
+            if cancel.is_cancelled() {
+                return Err(SandboxError::cancelled());
+            }
             let path = folder.join(&entry.name);
             match entry.kind {
                 SandboxFileKind::Folder if !is_passed_over(&entry.name) => folders.push_back(path),
@@ -146,7 +149,9 @@ impl<'a> Wanted<'a> {
             return;
         }
         let room = self.query.limit.saturating_sub(hits.len());
-        let lines = bytes.split(|&byte| byte == b'\n').zip(1_u64..);
+        // A line feed ends the last line and begins none.
+        let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+        let lines = text.split(|&byte| byte == b'\n').zip(1_u64..).filter(|_| !bytes.is_empty());
         let matching = lines.filter(|(line, _)| content.is_match(line).unwrap_or(false)).take(room);
         hits.extend(matching.map(|(line, number)| {
             let text = String::from_utf8_lossy(line).trim_end().chars().take(LINE).collect();

@@ -25,7 +25,8 @@ use crate::workspace::Workspace;
 pub struct SandboxToolOptions {
     /// Variables of commands, over those of the sandbox. Pagers, colours and prompts are switched off by default.
     pub environment: BTreeMap<String, String>,
-    /// Files and folders that Glob, Grep and lists of similar names leave out, as paths of the sandbox.
+    /// Files and folders that Glob, Grep and lists of similar names leave out, as paths of the sandbox; nor are they
+    /// read by a symlink that leads to them.
     pub unreadable: Option<PathFilter>,
     /// Which addresses WebFetch may reach; it runs on this machine.
     pub address_policy: AddressPolicy,
@@ -78,7 +79,7 @@ impl fmt::Debug for SandboxToolOptions {
 pub fn sandboxed_tools(sandbox: Arc<dyn Sandbox>, options: SandboxToolOptions) -> Vec<Arc<dyn DynTool>> {
     let SandboxToolOptions { environment, unreadable, address_policy, web_fetch, names, .. } = options;
     let SandboxToolOptions { search, asker, todos, .. } = options;
-    let files = SandboxFiles::new(Arc::clone(&sandbox));
+    let files = SandboxFiles::new(Arc::clone(&sandbox), unreadable.clone());
     let workspace = Workspace::elsewhere(sandbox.root(), Arc::new(files)).leaving_out(unreadable);
     vec![
         erase(SandboxBash { sandbox, workspace: workspace.clone(), environment }),

@@ -181,6 +181,8 @@ async fn searches_find_names_and_lines(place: &Place) {
         (lines[0].0.clone(), lines[0].1.number, lines[0].1.text.as_str()),
         (place.at("src/a.rs"), 2, "two tw")
     );
+    query.content = Some("^$".into());
+    assert_eq!(place.sandbox.search(&query, &place.cancel).await.unwrap(), []);
 }
 
 async fn code_and_both_outputs_are_told(place: &Place) {

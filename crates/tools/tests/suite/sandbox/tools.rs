@@ -1,7 +1,7 @@
 //! The built-in tools in a sandbox: nothing of this machine is reached.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use robota_core::{Access, DynTool, OutputSpill, SpillFile, ToolContext, ToolOutcome};
@@ -15,9 +15,8 @@ use super::place::Place;
 over_all! {
     files_are_read_written_and_edited trees_are_searched commands_run_in_the_sandbox
     nothing_of_this_machine_is_reached a_command_shows_what_it_says
-    a_session_goes_where_its_shell_has_gone an_output_without_room_is_kept_in_the_sandbox
-    what_a_command_says_is_harmless
-    a_flood_is_shown_in_part
+    what_is_denied_is_read_by_no_other_name a_session_goes_where_its_shell_has_gone
+    an_output_without_room_is_kept_in_the_sandbox what_a_command_says_is_harmless a_flood_is_shown_in_part
 }
 
 fn tools(place: &Place) -> Vec<Arc<dyn DynTool>> {
@@ -148,6 +147,24 @@ async fn what_a_call_touches_is_told_without_asking_the_sandbox() {
         assert!(format!("{:?}", call.access()).contains("xE9"), "{:?}", call.access());
     }
     assert!(since.elapsed() < std::time::Duration::from_secs(60), "it waited");
+}
+
+async fn what_is_denied_is_read_by_no_other_name(place: &Place) {
+    place.write(".env", "SECRET=1\n").await;
+    place.write("plain", "open\n").await;
+    place.run("ln -s .env notes; mkdir d; ln -s .. d/up").await;
+    let mut options = SandboxToolOptions::default();
+    options.unreadable = Some(Arc::new(|path: &Path| path.ends_with(".env")));
+    let tools = sandboxed_tools(Arc::clone(&place.sandbox), options);
+    assert!(ok(place, &tools, "Read", json!({"filePath": "plain"})).await.contains("open"));
+    if place.runs {
+        for path in ["notes", "d/up/notes", "d/up/.env"] {
+            let read = refused(place, &tools, "Read", json!({"filePath": path})).await;
+            assert!(read.contains("permission rules deny"), "{path}: {read}");
+            let found = ok(place, &tools, "Grep", json!({"pattern": "S", "path": path})).await;
+            assert!(!found.contains("SECRET"), "{path}: {found}");
+        }
+    }
 }
 
 async fn a_session_goes_where_its_shell_has_gone(place: &Place) {
