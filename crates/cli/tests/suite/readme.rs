@@ -28,7 +28,9 @@ fn the_test_command_is_the_one_that_ci_runs() {
 fn every_other_command_runs() {
     // The fake model answers whatever is asked; what counts is that flags and sub-commands exist.
     let context = Context::new(robota_testkit::Script::new().respond_with(|_| "ok".into()));
-    for (name, content) in [("build.log", "error: it broke\n"), ("build.sh", "true\n"), ("README.md", "# App\n")] {
+    for (name, content) in
+        [("build.log", "error: it broke\n"), ("build.sh", "true\n"), ("README.md", "# App\n")]
+    {
         context.space.write(&format!("project/{name}"), content);
     }
     context.run(&["-p", "first", "-n", "login"]).assert_success();
