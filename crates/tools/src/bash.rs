@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::input::{PathInput, WholeNumber};
-use crate::process::{self, CommandLine, Confine, Ending, FinalFolder, Finished};
+use crate::process::{self, CommandLine, Confine, Ending, FinalFolder, Finished, Place};
 use crate::workspace::Workspace;
 
 pub(crate) const DEFAULT_TIMEOUT_MS: u64 = 120_000;
@@ -44,7 +44,7 @@ pub(crate) struct BashInput {
     /// Where the session was when the call was judged.
     #[serde(skip)]
     #[schemars(skip)]
-    current: OnceLock<PathBuf>,
+    pub(crate) current: OnceLock<PathBuf>,
 }
 
 /// What the model is told of Bash, wherever the commands run.
@@ -86,10 +86,14 @@ impl Tool for Bash {
         }
         let limit = input.timeout.map_or(DEFAULT_TIMEOUT_MS, |limit| limit.0.clamp(1, MAX_TIMEOUT_MS));
         let moves = input.working_directory.is_none();
-        let (command, folder) = self.command_line(&input.command, &directory, moves);
-        let command = CommandLine { timeout: Duration::from_millis(limit), ..command };
+        let mut command = self.plain_line(&input.command, &directory);
+        command.timeout = Duration::from_millis(limit);
+        // Judged by the line as it was asked for, before anything is added.
+        let confinement = self.confinement.as_deref().filter(|confinement| confinement.confines(&command));
+        let folder =
+            moves.then(|| self.told_by(&mut command, &input.command, confinement.is_some())).flatten();
         let spill = context.spill().map(|spill| (Arc::clone(spill), Arc::clone(&context.call_id)));
-        let (progress, confinement) = (context.clone(), self.confinement.as_deref());
+        let progress = context.clone();
         let show = move |text: &str| progress.progress(text);
         let finished = match process::run_and_keep(command, confinement, spill, &context.cancel, show).await {
             Ok(finished) => finished,
@@ -127,37 +131,33 @@ impl Bash {
         }
     }
 
-    /// The command as it is started in `directory`, and how it tells where it ended when it `moves` the session.
-    fn command_line(
-        &self,
-        command: &str,
-        directory: &Path,
-        moves: bool,
-    ) -> (CommandLine, Option<FinalFolder>) {
+    /// The command as it is started in `directory`.
+    fn plain_line(&self, command: &str, directory: &Path) -> CommandLine {
         let is_set_here = |name: &OsStr| name == "PWD" || name == "OLDPWD";
         let given = self.environment.iter().filter(|(name, _)| !is_set_here(name)).cloned();
         let mut environment: Vec<(OsString, OsString)> = given.collect();
         environment.push(("PWD".into(), directory.into()));
-        let bash_env =
-            environment.iter().find(|(name, _)| name == "BASH_ENV").map(|(_, value)| value.clone());
-        let folder = moves.then(|| {
-            let temp = process::temp_folder(&environment);
-            FinalFolder::of(&self.shell, command, &temp, bash_env.as_deref())
-        });
-        let folder = folder.flatten();
-        if let Some(file) = folder.as_ref().and_then(FinalFolder::bash_env) {
-            environment.retain(|(name, _)| name != "BASH_ENV");
-            environment.push(("BASH_ENV".into(), file.into()));
-        }
-        let command = folder.as_ref().map_or(command, FinalFolder::command);
-        let line = CommandLine {
+        CommandLine {
             program: self.shell.clone(),
             arguments: vec!["-c".into(), command.into()],
             directory: directory.to_owned(),
             environment,
             timeout: Duration::ZERO,
-        };
-        (line, folder)
+        }
+    }
+
+    /// Has the shell of `line` tell where it ended, when `command` moves it.
+    fn told_by(&self, line: &mut CommandLine, command: &str, is_confined: bool) -> Option<FinalFolder> {
+        let given = line.environment.iter().find(|(name, _)| name == "BASH_ENV");
+        let bash_env = given.map(|(_, value)| value.clone());
+        let place = Place::of(&line.environment, is_confined);
+        let folder = FinalFolder::of(&self.shell, command, &place, bash_env.as_deref())?;
+        if let Some(file) = folder.bash_env() {
+            line.environment.retain(|(name, _)| name != "BASH_ENV");
+            line.environment.push(("BASH_ENV".into(), file.into()));
+        }
+        line.arguments = vec!["-c".into(), folder.command().into()];
+        Some(folder)
     }
 
     /// Takes the session to where the shell has gone from `directory`; where it must not go, it stays, and the note

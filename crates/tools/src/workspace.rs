@@ -124,6 +124,11 @@ impl Workspace {
         inside
     }
 
+    /// Moves to `folder`, which is resolved and known to be one of the workspace.
+    pub(crate) fn settle(&self, folder: PathBuf) {
+        *self.shared.current.write().unwrap_or_else(PoisonError::into_inner) = folder;
+    }
+
     /// The absolute path that `written` means: relative to the current folder, `~/` from home,
     /// symlinks (dangling ones too) and `..` resolved as far as the path exists, lexically beyond.
     ///
@@ -133,6 +138,10 @@ impl Workspace {
     pub fn resolve(&self, written: &str) -> PathBuf {
         let joined = self.join(written);
         let resolved = self.resolve_path(&joined);
+        if self.remote().is_some() {
+            // Asking a sandbox takes a while, and this is asked on threads that must not wait for it.
+            return resolved;
+        }
         let Some(other) = name::unescaped(&joined) else { return resolved };
         let other = self.resolve_path(&other);
         if self.look(&resolved).is_err() && self.look(&other).is_ok() { other } else { resolved }

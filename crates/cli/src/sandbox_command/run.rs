@@ -33,7 +33,7 @@ pub(super) fn run(args: &SandboxRunArgs) -> Result<Exit, Failure> {
             weaknesses.iter().for_each(|weakness| complain(&format!("note: not enforced: {weakness}")));
             confine
         }
-        SandboxState::Unavailable { reason } => {
+        SandboxState::Unavailable { reason } | SandboxState::Refused { reason } => {
             return Err(Failure::new(NOT_CONFINED, reason).with_hint(STATUS));
         }
         _ => return Err(Failure::new(NOT_CONFINED, "there is no sandbox here")),

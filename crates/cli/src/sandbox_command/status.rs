@@ -50,7 +50,7 @@ impl Report {
         tried.demanded = false;
         let weaknesses = match Sandbox::prepare(tried, sandbox_helper().as_ref()).state {
             SandboxState::On { weaknesses, .. } => weaknesses,
-            SandboxState::Unavailable { reason } => vec![reason],
+            SandboxState::Unavailable { reason } | SandboxState::Refused { reason } => vec![reason],
             _ => Vec::new(),
         };
         let shown = |paths: &[std::path::PathBuf]| {

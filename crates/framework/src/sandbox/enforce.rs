@@ -24,7 +24,9 @@ pub(super) fn enforce(plan: &SandboxPlan, program: &Path) -> SandboxState {
             let weaknesses = sandbox.weaknesses().to_vec();
             SandboxState::On { confine: Arc::new(sandbox), weaknesses }
         }
-        Err(error) => SandboxState::Unavailable { reason: error.to_string() },
+        Err(error) if plan.demanded => SandboxState::Unavailable { reason: error.to_string() },
+        // What the system lacks is a weakness; this is a setting that cannot be followed.
+        Err(error) => SandboxState::Refused { reason: error.to_string() },
     }
 }
 

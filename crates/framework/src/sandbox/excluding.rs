@@ -32,4 +32,8 @@ impl Confine for Excluding {
     fn confine(&self, command: CommandLine) -> Result<Confined, ConfineError> {
         if self.is_excluded(&command) { Ok(Confined::plain(command)) } else { self.inner.confine(command) }
     }
+
+    fn confines(&self, command: &CommandLine) -> bool {
+        !self.is_excluded(command) && self.inner.confines(command)
+    }
 }

@@ -46,6 +46,11 @@ pub enum SandboxState {
         /// Why, in a sentence for a person.
         reason: String,
     },
+    /// What was asked for cannot be meant, such as all files as writable; no command runs until that is mended.
+    Refused {
+        /// Why, in a sentence for a person.
+        reason: String,
+    },
 }
 
 impl Sandbox {
@@ -90,9 +95,11 @@ impl Sandbox {
             SandboxState::On { confine, .. } if self.plan.excluded.is_empty() => Some(Arc::clone(confine)),
             SandboxState::On { confine, .. } => Some(Arc::new(Excluding::new(policy, Arc::clone(confine)))),
             SandboxState::Unavailable { reason } if self.plan.demanded => {
-                Some(Arc::new(Refusing { reason: reason.clone() }))
+                let reason = format!("the sandbox that the settings demand is not available here: {reason}");
+                Some(Arc::new(Refusing { reason }))
             }
             SandboxState::Unavailable { .. } => None,
+            SandboxState::Refused { reason } => Some(Arc::new(Refusing { reason: reason.clone() })),
         }
     }
 
@@ -113,6 +120,9 @@ impl Sandbox {
             SandboxState::Unavailable { reason } => {
                 Some(format!("the sandbox is not available ({reason}), so commands run without it; {ADVICE}"))
             }
+            SandboxState::Refused { reason } => {
+                Some(format!("{reason}; Bash runs nothing until then; {ADVICE}"))
+            }
         }
     }
 }
@@ -128,9 +138,6 @@ struct Refusing {
 
 impl Confine for Refusing {
     fn confine(&self, _: CommandLine) -> Result<Confined, ConfineError> {
-        Err(ConfineError::new(format!(
-            "the sandbox that the settings demand is not available here: {}",
-            self.reason
-        )))
+        Err(ConfineError::new(self.reason.clone()))
     }
 }

@@ -60,7 +60,10 @@ fn parts(paths: &Paths, writable: &[&PathBuf]) -> BTreeMap<PathBuf, Part> {
     let mut read_only: Vec<PathBuf> = Vec::new();
     for root in &paths.guarded {
         let found = guarded::find(root);
-        parts.extend(found.open.into_iter().map(|path| (path, Part::Open)));
+        let open = found.open.into_iter();
+        // What the policy itself names stays as it is as a whole.
+        let open = open.filter(|path| !paths.read_only.iter().any(|named| path.starts_with(named)));
+        parts.extend(open.map(|path| (path, Part::Open)));
         read_only.extend(found.read_only);
     }
     read_only.extend(paths.read_only.iter().cloned());
@@ -75,6 +78,10 @@ fn parts(paths: &Paths, writable: &[&PathBuf]) -> BTreeMap<PathBuf, Part> {
             parts.entry(ancestor).or_insert(Part::Pinned);
         }
         parts.insert(path, Part::ReadOnly);
+    }
+    // Moved with the folder around it, it would not be found the next time.
+    for ancestor in paths.hidden.iter().flat_map(|path| between(path, writable)) {
+        parts.entry(ancestor).or_insert(Part::Pinned);
     }
     parts
 }

@@ -1,9 +1,11 @@
 //! Empty folders that hold protected names while commands run that could take them.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
@@ -13,7 +15,9 @@ use rustix::process::geteuid;
 const STICKY: u32 = 0o1000;
 const MODE: u32 = STICKY | 0o755;
 /// Another process may remove the folder between the steps, but not for ever.
-const ATTEMPTS: usize = 8;
+const ATTEMPTS: usize = 50;
+/// Between two attempts.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// An empty folder at a protected name; removed when the last process that needs it gives it up.
 #[derive(Debug)]
@@ -41,15 +45,25 @@ impl Placeholder {
         match DirBuilder::new().mode(MODE).create(path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let found = fs::symlink_metadata(path)?;
-                if !is_ours(&found) || fs::read_dir(path)?.next().is_some() {
+                let Some(found) = unless_removed(fs::symlink_metadata(path))? else { return Ok(None) };
+                if !is_ours(&found)
+                    || unless_removed(fs::read_dir(path))?.is_some_and(|mut entries| entries.next().is_some())
+                {
                     return Ok(Some(None));
                 }
             }
             Err(error) => return Err(error),
         }
-        let folder = open(path)?;
-        folder.try_lock_shared()?;
+        let Some(folder) = unless_removed(open(path))? else { return Ok(None) };
+        match folder.try_lock_shared() {
+            Ok(()) => {}
+            // The last one who needed it is about to remove it.
+            Err(TryLockError::WouldBlock) => {
+                thread::sleep(PAUSE);
+                return Ok(None);
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
         let same = fs::symlink_metadata(path).is_ok_and(|found| is_same(&found, &folder));
         Ok(same.then(|| Some(Self { path: path.to_owned(), folder })))
     }
@@ -80,6 +94,15 @@ impl Drop for Placeholder {
     }
 }
 
+/// `None` when somebody else has removed it at this moment.
+fn unless_removed<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::DIRECTORY | OFlags::NOFOLLOW).bits();
     OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path)
@@ -105,6 +128,19 @@ mod tests {
         drop(one);
         assert!(path.is_dir());
         drop(other);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn whoever_comes_while_another_lets_go_gets_the_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".husky");
+        let take_and_let_go = || (0..2000).all(|_| Placeholder::take(&path).is_some());
+        let all = thread::scope(|scope| {
+            let threads = [(); 3].map(|()| scope.spawn(take_and_let_go));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        assert_eq!(all, [true; 3]);
         assert!(!path.exists());
     }
 

@@ -19,7 +19,7 @@ pub(super) fn resolve(
     helper: &Helper,
 ) -> Result<(Paths, Vec<PathBuf>), ConfineError> {
     let guarded = writable(&policy.writable)?;
-    let mut scratch = writable(&policy.scratch)?;
+    let mut scratch = scratch(&policy.scratch);
     scratch.extend(fs::canonicalize(SHARED_MEMORY));
     scratch.sort();
     scratch.dedup();
@@ -28,16 +28,19 @@ pub(super) fn resolve(
     let mut missing = Vec::new();
     // A command that could change the helper would not be confined the next time.
     for path in policy.deny_write.iter().chain([&helper.program]) {
-        match existing(path)? {
+        match reached(path)? {
             Some(path) => paths.read_only.push(path),
             None => missing.extend(parent_resolved(path)),
         }
     }
     paths.read_only.extend(missing.iter().filter(|path| path.to_str().is_some()).cloned());
-    for path in &policy.deny_read {
-        paths.hidden.extend(existing(path)?);
-    }
+    paths.hidden = hidden(&policy.deny_read)?;
     Ok((paths, missing))
+}
+
+/// What of `paths` is there to be hidden now.
+pub(super) fn hidden(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ConfineError> {
+    paths.iter().filter_map(|path| reached(path).transpose()).collect()
 }
 
 fn writable(folders: &[PathBuf]) -> Result<Vec<PathBuf>, ConfineError> {
@@ -60,6 +63,26 @@ fn writable(folders: &[PathBuf]) -> Result<Vec<PathBuf>, ConfineError> {
     all.sort();
     all.dedup();
     Ok(all)
+}
+
+/// Folders for temporary files come from the environment; one that cannot be meant is not used.
+fn scratch(folders: &[PathBuf]) -> Vec<PathBuf> {
+    folders.iter().flat_map(|folder| writable(std::slice::from_ref(folder)).unwrap_or_default()).collect()
+}
+
+/// Where a path that is to be kept from commands really is; `None` also where this user cannot get to, as commands
+/// cannot either. Nobody may switch the sandbox off by adding such a path.
+fn reached(path: &Path) -> Result<Option<PathBuf>, ConfineError> {
+    existing(path).or_else(|error| {
+        let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<io::Error>());
+        match source.map(io::Error::kind) {
+            Some(kind) => {
+                tracing::debug!(path = %path.display(), %kind, "a path of the sandbox is out of reach");
+                Ok(None)
+            }
+            None => Err(error),
+        }
+    })
 }
 
 /// Where `path` really is; `None` where there is nothing.
@@ -104,6 +127,21 @@ mod tests {
         let (paths, missing) = resolve(&policy, &helper()).unwrap();
         assert_eq!(missing, [real.join("settings.json")]);
         assert_eq!(paths.guarded, [real]);
+    }
+
+    #[test]
+    fn what_cannot_be_reached_needs_no_protection() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
+        std::os::unix::fs::symlink("loop", root.join("loop")).unwrap();
+        fs::OpenOptions::new().create_new(true).write(true).open(root.join("file")).unwrap();
+        let odd = ["loop", "file/below", &"x".repeat(300), "gone/below"].map(|name| root.join(name));
+        let mut policy = SandboxPolicy::new(vec![root]);
+        policy.deny_write = odd.to_vec();
+        policy.deny_read = odd.to_vec();
+        policy.scratch = ["/", "/proc", "relative"].map(PathBuf::from).to_vec();
+        let (paths, _) = resolve(&policy, &helper()).unwrap();
+        assert!(paths.hidden.is_empty() && !paths.scratch.contains(&"/".into()), "{paths:?}");
     }
 
     #[test]

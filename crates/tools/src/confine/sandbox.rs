@@ -35,6 +35,7 @@ pub struct LinuxSandbox {
     proxy: Option<Arc<dyn ServeProxy>>,
     /// Names that are taken while commands run.
     missing: Vec<PathBuf>,
+    deny_read: Vec<PathBuf>,
     status: SandboxStatus,
     weaknesses: Vec<String>,
     leftovers: Arc<Leftovers>,
@@ -87,7 +88,8 @@ impl LinuxSandbox {
             NetworkPolicy::Proxy(proxy) => Some(Arc::clone(proxy)),
             NetworkPolicy::Open | NetworkPolicy::Off => None,
         };
-        Ok(Self { helper, plan, proxy, missing, status, weaknesses, leftovers: Arc::default() })
+        let deny_read = policy.deny_read.clone();
+        Ok(Self { helper, plan, proxy, missing, deny_read, status, weaknesses, leftovers: Arc::default() })
     }
 
     /// What the system has.
@@ -142,6 +144,10 @@ impl Confine for LinuxSandbox {
             ConfineError::new(format!("cannot prepare the sandbox: {error}")).with_source(error)
         };
         let mut plan = self.plan.clone();
+        // What came since the sandbox was made is hidden as well.
+        plan.paths.hidden.extend(roots::hidden(&self.deny_read)?);
+        plan.paths.hidden.sort();
+        plan.paths.hidden.dedup();
         let mut served = None;
         if let (Network::Port(port), Some(proxy)) = (&mut plan.network, &self.proxy) {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;

@@ -131,6 +131,9 @@ fn refused(plan: &Plan) -> Built<Rules> {
     let odd: Built<Vec<_>> = PERSONALITIES.into_iter().map(|known| differs(0, known)).collect();
     rules.insert(libc::SYS_personality, vec![rule(&odd?)?]);
     rules.insert(libc::SYS_ioctl, vec![rule(&[equals(1, TIOCSTI)?])?, rule(&[equals(1, TIOCLINUX)?])?]);
+    // Limits of another process would end it; its own are set by the number 0.
+    let is_set = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
+    rules.insert(libc::SYS_prlimit64, vec![rule(&[differs(0, 0)?, is_set])?]);
     rules.insert(libc::SYS_socket, refused_sockets(plan)?);
     if !plan.unix_sockets {
         // A pair of datagram sockets can be connected to others afterwards; raw ones are datagram ones.

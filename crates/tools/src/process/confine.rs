@@ -15,6 +15,13 @@ pub trait Confine: fmt::Debug + Send + Sync {
     ///
     /// When it cannot be confined as demanded; it must then not run at all.
     fn confine(&self, command: CommandLine) -> Result<Confined, ConfineError>;
+
+    /// Whether `command` will run confined at all. What does not must have no need of files that confined
+    /// programs can change.
+    fn confines(&self, command: &CommandLine) -> bool {
+        let _any = command;
+        true
+    }
 }
 
 /// A program as it is started in confinement.

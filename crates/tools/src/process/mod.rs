@@ -40,7 +40,7 @@ pub use confine::{Confine, ConfineError, Confined, Verdict};
 pub use environment::child_environment;
 pub(crate) use environment::without_interaction;
 pub(crate) use exchange::{Exchanged, KEPT, Sink, exchange, observe};
-pub(crate) use final_folder::{FinalFolder, temp_folder};
+pub(crate) use final_folder::{FinalFolder, Place, telling, told};
 pub(crate) use live::Live;
 pub use orphans::adopt_orphans;
 pub use shell::find_shell;

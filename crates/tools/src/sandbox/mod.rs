@@ -16,6 +16,7 @@ mod place;
 mod port;
 mod remote;
 mod search;
+mod showing;
 mod tools;
 mod tree;
 

@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 
 use super::port::{OutputListener, OutputStream};
 
+/// Bytes that are put into a file of the sandbox when an output is longer than what is kept of it.
+pub(super) const WHOLE_OUTPUT: usize = 16 * 1024 * 1024;
+
 /// One output: passed on as text, its beginning and its end kept.
 pub(super) struct Output {
     stream: OutputStream,

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::error::SandboxError;
 use super::manifest::ManifestApplier;
 use super::search::{SandboxHit, SandboxQuery, walk};
-use crate::process::Ending;
+use crate::process::{Ending, Spilled};
 
 /// What an operation of a sandbox gives: dropped before its end, it does no more than it has begun.
 pub type SandboxFuture<'a, T> = BoxFuture<'a, Result<T, SandboxError>>;
@@ -149,6 +149,11 @@ pub struct SandboxRunOptions {
     pub merge_output: bool,
     /// Bytes kept of each output, beginning and end; 1 MiB by default. An adapter may keep less.
     pub output_limit: usize,
+    /// Tell where the shell was when it ended, so that a session can go on from there.
+    pub report_folder: bool,
+    /// The file of the sandbox that the whole output goes to when it is longer than what is kept of it: absolute,
+    /// not there before. An adapter may bound it, and may not do it at all.
+    pub whole_output: Option<PathBuf>,
 }
 
 impl Default for SandboxRunOptions {
@@ -159,6 +164,8 @@ impl Default for SandboxRunOptions {
             environment: BTreeMap::new(),
             merge_output: false,
             output_limit: 1024 * 1024,
+            report_folder: false,
+            whole_output: None,
         }
     }
 }
@@ -178,6 +185,11 @@ pub struct SandboxRunResult {
     pub omitted_bytes: u64,
     /// A program it left behind still holds the output open.
     pub left_behind: bool,
+    /// Where the shell was when it ended, when that was asked for and is known: absolute, and not certainly in the
+    /// sandbox's root.
+    pub last_folder: Option<PathBuf>,
+    /// Where the whole output is, when that was asked for and is more than what is kept here.
+    pub whole_output: Option<Spilled>,
 }
 
 impl SandboxRunResult {
@@ -190,7 +202,15 @@ impl SandboxRunResult {
     /// A command that ended so and wrote nothing.
     #[must_use]
     pub fn ended(ending: Ending) -> Self {
-        Self { stdout: String::new(), stderr: String::new(), ending, omitted_bytes: 0, left_behind: false }
+        Self {
+            stdout: String::new(),
+            stderr: String::new(),
+            ending,
+            omitted_bytes: 0,
+            left_behind: false,
+            last_folder: None,
+            whole_output: None,
+        }
     }
 
     /// The same with this standard output.
@@ -203,6 +223,12 @@ impl SandboxRunResult {
     #[must_use]
     pub fn with_stderr(self, stderr: impl Into<String>) -> Self {
         Self { stderr: stderr.into(), ..self }
+    }
+
+    /// The same with the folder that the shell was in.
+    #[must_use]
+    pub fn with_last_folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { last_folder: Some(folder.into()), ..self }
     }
 
     /// The code it ended with; `None` when a signal, the time or the caller ended it.

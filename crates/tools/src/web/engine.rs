@@ -8,10 +8,11 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::client;
-use super::plain::plain;
+use super::plain::{one_line, plain};
 use super::search::{SearchError, SearchHit};
 
 /// Bytes of an answer; twenty results are far smaller.
@@ -69,10 +70,11 @@ impl Engine {
         let response = sent.map_err(unreached)?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = read_bounded(response).await?;
-        if status == 200 {
+        let refusal = if status == 200 && !says_only_why_not(&body) {
             return serde_json::from_slice(&body).map_err(transport("the answer was not understood"));
-        }
-        let refusal = Refusal { status, headers, body };
+        } else {
+            Refusal { status, headers, body }
+        };
         Err(explain(&refusal).unwrap_or_else(|| refusal.into_error()))
     }
 }
@@ -81,8 +83,8 @@ impl Refusal {
     /// What the engine says, in one line.
     pub(super) fn detail(&self) -> String {
         let told = serde_json::from_slice::<Value>(&self.body).ok().and_then(|body| in_words(&body));
-        let told = told.unwrap_or_else(|| plain(&String::from_utf8_lossy(&self.body)));
-        first_chars(&told, MAX_DETAIL)
+        let told = told.map(|told| one_line(&told));
+        first_chars(&told.unwrap_or_else(|| plain(&String::from_utf8_lossy(&self.body))), MAX_DETAIL)
     }
 
     /// The string at a place of the answer, given as a JSON pointer.
@@ -115,6 +117,20 @@ impl Refusal {
     }
 }
 
+/// Whether an answer that says that it succeeded has an error in the place of results.
+fn says_only_why_not(body: &[u8]) -> bool {
+    let Ok(body) = serde_json::from_slice::<Value>(body) else { return false };
+    body.get("web").is_none() && body.get("results").is_none() && in_words(&body).is_some()
+}
+
+/// The results that can be understood: one that is odd takes none of the others away.
+pub(super) fn understood<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    from: D,
+) -> Result<Vec<T>, D::Error> {
+    let results = Option::<Vec<Value>>::deserialize(from)?.unwrap_or_default();
+    Ok(results.into_iter().filter_map(|result| serde_json::from_value(result).ok()).collect())
+}
+
 /// The places where services put what went wrong.
 fn in_words(body: &Value) -> Option<String> {
     let places = ["/detail/error", "/detail", "/error/detail", "/error/message", "/error", "/message"];
@@ -124,7 +140,8 @@ fn in_words(body: &Value) -> Option<String> {
 /// A result with the bounds that every engine's results have; `None` for one that is no page.
 pub(super) fn hit(title: &str, url: String, snippet: &str) -> Option<SearchHit> {
     let is_page = url.starts_with("https://") || url.starts_with("http://");
-    let is_page = is_page && url.len() <= MAX_URL && !url.contains(char::is_whitespace);
+    let is_odd = |c: char| c.is_whitespace() || c.is_control();
+    let is_page = is_page && url.len() <= MAX_URL && !url.contains(is_odd);
     is_page.then(|| SearchHit {
         title: first_chars(&plain(title), MAX_TITLE),
         url,

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use reqwest::{Response, Url};
+use robota_core::harmless_text;
 
 use super::charset::{Hints, decode};
 use super::html::{Markdown, to_markdown};
@@ -86,7 +87,15 @@ pub(super) async fn read(response: Response, url: &Url) -> Result<Page, NoPage> 
     if cut {
         text.push_str(&format!("\n[only the first {limit} bytes were fetched]"));
     }
-    Ok(Page { title, text, media_type, bytes })
+    let title = title.map(|title| harmless(&title));
+    Ok(Page { title, text: harmless(&text), media_type, bytes })
+}
+
+/// `text` without what would steer the terminal of whoever reads it; every line stays.
+fn harmless(text: &str) -> String {
+    let lines =
+        if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() };
+    harmless_text(lines.as_bytes()).into_owned()
 }
 
 /// The body, and whether it is only its beginning.
@@ -165,6 +174,11 @@ fn pages_of(body: &[u8]) -> Result<String, NoPage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_would_steer_a_terminal_is_taken_out_and_lines_stay() {
+        assert_eq!(harmless("a\r\nb\rc\x1b[2J\x1b]0;title\x07d\te"), "a\nb\ncd\te");
+    }
 
     #[test]
     fn json_is_indented_where_that_does_not_make_it_huge() {

@@ -24,7 +24,13 @@ pub(super) fn plain(fragment: &str) -> String {
         }
     }
     words.push_str(rest);
-    without_references(&words).split_whitespace().collect::<Vec<_>>().join(" ")
+    one_line(&without_references(&words))
+}
+
+/// The text on one line, without control characters.
+pub(super) fn one_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -36,6 +42,7 @@ mod tests {
         let cases = [
             ("About <strong>one</strong> &amp; two&nbsp;&mdash;\n three", "About one & two — three"),
             ("1 < 2 <b", "1 < 2 <b"),
+            ("a\x1b[2J b\0\u{9b}c", "a [2J b c"),
             ("&lt;b&gt; stays &#x41;&#66; &nosuch;", "<b> stays AB &nosuch;"),
         ];
         for (fragment, expected) in cases {

@@ -5,7 +5,8 @@ use futures_util::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
-use super::engine::{Engine, Refusal, hit};
+use super::engine::{Engine, Refusal, hit, understood};
+use super::plain::one_line;
 use super::search::{SearchBackend, SearchError, SearchHit};
 
 /// An instance of SearXNG (`GET /search?format=json`), such as one in one's own network.
@@ -38,6 +39,11 @@ impl SearxngSearch {
             request = request.bearer_auth(key.expose_secret());
         }
         let answer: Answer = self.engine.ask(request, no_json).await?;
+        if answer.results.is_empty() && !answer.unresponsive_engines.is_empty() {
+            let engines: Vec<_> = answer.unresponsive_engines.iter().map(|told| told.join(": ")).collect();
+            let detail = one_line(&format!("its engines did not answer: {}", engines.join("; ")));
+            return Err(SearchError::Refused { status: 200, detail });
+        }
         Ok(answer.results.into_iter().filter_map(Entry::into_hit).take(limit).collect())
     }
 }
@@ -69,8 +75,11 @@ impl SearchBackend for SearxngSearch {
 
 #[derive(Deserialize)]
 struct Answer {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "understood")]
     results: Vec<Entry>,
+    /// Name and reason of each.
+    #[serde(default, deserialize_with = "understood")]
+    unresponsive_engines: Vec<Vec<String>>,
 }
 
 #[derive(Deserialize)]

@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::engine::{Engine, Refusal, hit};
+use super::engine::{Engine, Refusal, hit, understood};
 use super::search::{SearchBackend, SearchError, SearchHit};
 
 const BASE_URL: &str = "https://api.tavily.com";
@@ -66,7 +66,7 @@ impl SearchBackend for TavilySearch {
 
 #[derive(Deserialize)]
 struct Answer {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "understood")]
     results: Vec<Entry>,
 }
 

@@ -2,7 +2,11 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
+use robota_tools::ToolOptions;
+use robota_tools::process::{CommandLine, Confine, ConfineError, Confined};
 use serde_json::{Value, json};
 
 use crate::session::Session;
@@ -146,4 +150,50 @@ async fn a_call_runs_where_it_was_judged() {
     bash(&session, "cd sub").await;
     let context = robota_core::ToolContext::new("c", session.cancel.clone());
     assert_eq!(call.run(context).await.unwrap().content, root);
+}
+
+/// Runs everything as it is, as confined commands are.
+#[derive(Debug)]
+struct AsIfConfined;
+
+impl Confine for AsIfConfined {
+    fn confine(&self, command: CommandLine) -> Result<Confined, ConfineError> {
+        Ok(Confined::plain(command))
+    }
+}
+
+fn session_with_temp(adjust: impl FnOnce(&mut ToolOptions)) -> (Session, tempfile::TempDir) {
+    let temp = tempfile::tempdir().unwrap();
+    let session = Session::with(|options| {
+        options.shell = "/bin/bash".into();
+        options.environment.push(("TMPDIR".into(), temp.path().into()));
+        adjust(options);
+    });
+    (session, temp)
+}
+
+#[tokio::test]
+async fn what_a_command_puts_in_the_place_of_the_file_is_not_looked_at() {
+    let (session, _temp) = session_with_temp(|options| options.confinement = Some(Arc::new(AsIfConfined)));
+    let script = "f=$(ls $TMPDIR/robota-cwd-*) && trap - EXIT && rm $f && mkfifo $f";
+    let called = tokio::time::timeout(Duration::from_secs(20), bash(&session, script));
+    let (text, facts) = called.await.expect("the pipe is opened");
+    assert_eq!((text.as_str(), &facts["exitCode"]), ("(no output)", &json!(0)));
+}
+
+#[tokio::test]
+async fn an_unconfined_shell_obeys_no_file_that_confined_commands_can_change() {
+    if cfg!(not(target_os = "linux")) {
+        println!("skipped: nothing is confined here");
+        return;
+    }
+    for shell in shells() {
+        let (session, temp) = session_with_temp(|options| options.shell = shell);
+        fs::create_dir(session.path("sub")).unwrap();
+        let (text, facts) = bash(&session, "cd sub; ls -A $TMPDIR").await;
+        assert_eq!(text, "(no output)");
+        let root = session.path("").canonicalize().unwrap();
+        assert_eq!(facts["cwd"], root.join("sub").to_str().unwrap());
+        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
+    }
 }

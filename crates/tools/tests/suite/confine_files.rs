@@ -163,6 +163,38 @@ async fn hidden_files_are_not_read() {
 }
 
 #[tokio::test]
+async fn hidden_files_stay_hidden_for_the_next_command() {
+    let status = status();
+    if !status.mounts.is_enforced() {
+        return;
+    }
+    let confined = Confined::with(status, |folder, policy| {
+        policy.deny_read = vec![folder.join("work/conf/deep/key"), folder.join("work/later")];
+    });
+    confined.put("work/conf/deep/key", "secret");
+    let moved = "mv conf gone; mv conf/deep gone; mv conf/deep/key gone; rm -rf conf/deep; ";
+    confined.sh(&format!("{{ {moved} }} 2>&1")).await;
+    confined.put("work/later", "secret");
+    let (output, _) = confined.sh("find . -type f -exec cat {} + 2>&1").await;
+    assert!(!output.contains("secret"), "{output}");
+    assert_eq!(confined.content("work/conf/deep/key"), "secret");
+}
+
+#[tokio::test]
+async fn state_that_the_policy_names_is_not_open() {
+    let status = status();
+    if !status.mounts.is_enforced() {
+        return;
+    }
+    let confined = Confined::with(status, |folder, policy| {
+        fs::create_dir_all(folder.join("work/.robota/agents")).unwrap();
+        policy.deny_write = vec![folder.join("work/.robota")];
+    });
+    confined.sh("echo owned > .robota/agents/a.md").await;
+    assert!(!confined.path("work/.robota/agents/a.md").exists());
+}
+
+#[tokio::test]
 async fn nested_and_linked_folders_are_as_the_policy_says() {
     let confined = Confined::with(status(), |folder, policy| {
         fs::create_dir_all(folder.join("work/a/inner")).unwrap();

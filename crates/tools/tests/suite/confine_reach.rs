@@ -64,7 +64,10 @@ call("alg", 41 if x86 else 198, 38, 5, 0)
 call("unix", 41 if x86 else 198, 1, 1, 0)
 call("unix_pair_datagram", 53 if x86 else 199, 1, 2, 0, (ctypes.c_int * 2)())
 call("netlink_audit", 41 if x86 else 198, 16, 3, 9)
+limits = (ctypes.c_uint64 * 2)(1 << 30, 1 << 30)
+call("prlimit_other", 302 if x86 else 261, 1, 0, limits, 0)
 call("clone3", 435, 0, 0)
+call("prlimit_own", 302 if x86 else 261, 0, 0, limits, 0)
 call("unix_pair", 53 if x86 else 199, 1, 1, 0, (ctypes.c_int * 2)())
 call("netlink_route", 41 if x86 else 198, 16, 3, 0)
 "#;
@@ -80,14 +83,14 @@ async fn dangerous_system_calls_fail() {
     for line in output.lines() {
         let expected = if line.starts_with("clone3") {
             "38"
-        } else if line.starts_with("unix_pair ") || line.starts_with("netlink_route") {
+        } else if ["unix_pair ", "netlink_route", "prlimit_own"].iter().any(|name| line.starts_with(name)) {
             "0"
         } else {
             "1"
         };
         assert_eq!(line.rsplit(' ').next(), Some(expected), "{line}");
     }
-    assert_eq!(output.lines().count(), 24);
+    assert_eq!(output.lines().count(), 26);
 }
 
 #[tokio::test]

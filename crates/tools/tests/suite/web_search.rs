@@ -17,11 +17,14 @@ async fn searching(status: &str, body: &str) -> (Server, Session) {
 async fn results_are_numbered() {
     let body = json!({"web": {"results": [
         {"title": "One &amp; two", "url": "https://a.example/", "description": "About <strong>one</strong>"},
-        {"title": "Three", "url": "https://b.example/"},
+        {"title": null, "url": 3},
+        {"title": "Steers", "url": "https://c.example/\u{1b}[2J"},
+        "odd",
+        {"title": "Thr\u{1b}ee", "url": "https://b.example/", "description": null},
     ]}});
     let (server, session) = searching("200 OK", &body.to_string()).await;
     let outcome = session.call("WebSearch", json!({"query": " one & two ", "limit": 50})).await;
-    let expected = "1. One & two\n   https://a.example/\n   About one\n2. Three\n   https://b.example/";
+    let expected = "1. One & two\n   https://a.example/\n   About one\n2. Thr ee\n   https://b.example/";
     assert_eq!(outcome.content, expected);
     assert_eq!(outcome.structured.unwrap(), json!({"results": 2}));
     let request = server.requests().remove(0).to_ascii_lowercase();
@@ -40,6 +43,7 @@ async fn failures_of_the_service_are_told_apart() {
             "the key was not accepted (status 422)",
         ),
         ("500 Internal Server Error", "<b>oops</b>", "status 500: oops"),
+        ("200 OK", r#"{"error":{"detail":"no\u001b[2J\nplan"}}"#, "status 200: no [2J plan"),
         ("200 OK", "<html>", "the answer was not understood: expected value at line 1 column 1"),
     ];
     for (status, body, reason) in cases {
@@ -121,6 +125,15 @@ async fn every_engine_says_what_is_wrong_with_it() {
             SearchProvider::Tavily,
             limited.to_vec(),
             "search with Tavily failed: the limit of searches is reached; wait 7 s before the next one",
+        ),
+        (
+            SearchProvider::Searxng,
+            response(
+                "200 OK",
+                "application/json",
+                r#"{"results":[],"unresponsive_engines":[["google","CAPTCHA"]]}"#,
+            ),
+            "search with SearXNG failed: status 200: its engines did not answer: google: CAPTCHA",
         ),
         (
             SearchProvider::Searxng,

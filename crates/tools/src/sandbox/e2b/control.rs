@@ -97,7 +97,7 @@ impl Control {
         }
     }
 
-    async fn pause(&self, id: &str) -> Result<(), SandboxError> {
+    pub(super) async fn pause(&self, id: &str) -> Result<(), SandboxError> {
         let path = self.path(id, "/pause")?;
         match self.ask("pause the sandbox", Method::POST, &path, Some(json!({}))).await {
             // It is paused already.

@@ -13,10 +13,10 @@ mod files;
 mod process;
 mod times;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -95,6 +95,8 @@ pub struct E2bSandbox {
     control: Arc<Control>,
     /// The machine in use.
     envd: Arc<RwLock<Arc<Envd>>>,
+    /// The ids of machines that are snapshots themselves.
+    asleep: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl E2bSandbox {
@@ -138,7 +140,8 @@ impl E2bSandbox {
             return Err(SandboxError::new(SandboxErrorKind::InvalidPath, message));
         }
         envd.make_folder(&root).await?;
-        Ok(Self { control: Arc::new(control), envd: Arc::new(RwLock::new(Arc::new(envd))) })
+        let envd = Arc::new(RwLock::new(Arc::new(envd)));
+        Ok(Self { control: Arc::new(control), envd, asleep: Arc::default() })
     }
 
     /// The provider's id of the machine.
@@ -182,9 +185,17 @@ impl E2bSandbox {
         restored.make_folder(self.root()).await?;
         let (restored, before) = (Arc::new(restored), self.envd());
         *self.envd.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&restored);
-        if before.id != restored.id
-            && let Err(error) = self.control.kill(&before.id).await
-        {
+        if before.id == restored.id {
+            return Ok(());
+        }
+        // Ending a machine that is a snapshot would end the snapshot.
+        let is_snapshot = self.asleep.lock().unwrap_or_else(PoisonError::into_inner).contains(&before.id);
+        let put_away = if is_snapshot {
+            self.control.pause(&before.id).await
+        } else {
+            self.control.kill(&before.id).await
+        };
+        if let Err(error) = put_away {
             tracing::warn!(%error, id = %before.id, "a machine that was replaced lives on until its time is over");
         }
         Ok(())
@@ -212,7 +223,7 @@ impl Sandbox for E2bSandbox {
         async move {
             let written = options.working_directory.as_deref().unwrap_or(self.root());
             let folder = self.inside(written)?;
-            self.envd().run_in_shell(command, &folder, &options, listener, cancel).await
+            self.envd().run_in_shell(command, (&folder, self.root()), &options, listener, cancel).await
         }
         .boxed()
     }
@@ -249,7 +260,13 @@ impl Snapshots for E2bSandbox {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err(SandboxError::cancelled()),
-                id = self.control.snapshot(&envd.id) => id,
+                id = self.control.snapshot(&envd.id) => {
+                    let id = id?;
+                    if id == envd.id {
+                        self.asleep.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+                    }
+                    Ok(id)
+                }
             }
         }
         .boxed()

@@ -1,6 +1,6 @@
 //! Commands in a machine: `process.Process` of `spec/envd/process/process.proto`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,12 +13,13 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::super::error::{SandboxError, SandboxErrorKind};
-use super::super::output::Output;
+use super::super::output::{Output, WHOLE_OUTPUT};
 use super::super::port::{OutputListener, OutputStream, SandboxRunOptions, SandboxRunResult};
+use super::super::tree;
 use super::answer::{self, Problem, not_understood};
 use super::envd::Envd;
 use super::envelope::{Decoder, Frame, encode};
-use crate::process::Ending;
+use crate::process::{self, Ending, Spilled};
 
 /// The daemon is asked to say something at least this often.
 const KEEPALIVE: Duration = Duration::from_secs(50);
@@ -32,6 +33,10 @@ const MARGIN: Duration = Duration::from_secs(10);
 const OWN_TIMEOUT: Duration = Duration::from_secs(30);
 /// Sends the signal `$1` to the group that `$2` leads, or to it alone when it leads none.
 const SIGNAL_GROUP: &str = "kill -s \"$1\" -- \"-$2\" 2>/dev/null || kill -s \"$1\" -- \"$2\"";
+/// Beginning of the name of the file in which a shell leaves its last folder.
+const FOLDER_FILE: &str = "/tmp/robota-cwd-";
+/// Gives the content of the file `$1` and removes it.
+const TAKE_FILE: &str = "cat -- \"$1\" && rm -f -- \"$1\"";
 const ACTION: &str = "run the command";
 
 #[derive(Deserialize)]
@@ -80,20 +85,25 @@ impl Envd {
     pub(super) async fn run_in_shell(
         self: Arc<Self>,
         command: &str,
-        folder: &Path,
+        (folder, root): (&Path, &Path),
         options: &SandboxRunOptions,
         listener: Option<OutputListener>,
         cancel: &CancellationToken,
     ) -> Result<SandboxRunResult, SandboxError> {
         let folder = super::envd::text(folder)?;
-        let command = if options.merge_output { format!("exec 2>&1\n{command}") } else { command.to_owned() };
+        let report = options.report_folder.then(|| tree::unique(FOLDER_FILE));
+        let telling = report.as_deref().and_then(|file| process::telling(command, file));
+        let report = report.filter(|_| telling.is_some());
+        let command = telling.unwrap_or_else(|| command.to_owned());
+        let command = if options.merge_output { format!("exec 2>&1\n{command}") } else { command };
         let mut process = json!({"cmd": "/bin/bash", "args": ["-l", "-c", command], "cwd": folder});
         if !options.environment.is_empty() {
             let variables =
                 options.environment.iter().map(|(name, value)| (name.clone(), value.clone().into()));
             process["envs"] = Value::Object(variables.collect::<Map<_, _>>());
         }
-        let outputs = Outputs::new(options.output_limit, listener);
+        let mut outputs = Outputs::new(options.output_limit, listener);
+        outputs.whole = options.whole_output.as_ref().map(|_| Whole::default());
         let deadline = Instant::now() + options.timeout;
         let started = tokio::select! {
             biased;
@@ -102,7 +112,38 @@ impl Envd {
         };
         let Ok(started) = started else { return Ok(SandboxRunResult::ended(Ending::TimedOut)) };
         let running = Running { envd: Arc::clone(&self), pid: None, outputs, stream: Stream::new(started?) };
-        running.until_its_end(deadline, cancel).await
+        let (mut result, whole) = running.until_its_end(deadline, cancel).await?;
+        if let (Some(whole), Some(path)) = (whole.filter(|_| result.omitted_bytes > 0), &options.whole_output)
+        {
+            result.whole_output = self.keep(whole, path, root).await;
+        }
+        if let Some(file) = report.filter(|_| result.exit_code().is_some()) {
+            result.last_folder = self.told_folder(&file, root).await;
+        }
+        Ok(result)
+    }
+
+    async fn keep(&self, whole: Whole, path: &Path, root: &Path) -> Option<Spilled> {
+        match self.write(path, root, whole.bytes).await {
+            Ok(_) => Some(Spilled { path: path.to_owned(), left_out: whole.left_out }),
+            Err(error) => {
+                tracing::warn!(%error, "the output of a command was not kept");
+                None
+            }
+        }
+    }
+
+    /// The folder that a shell has left in `file`, which is then removed, as a path below `root`, when it is.
+    async fn told_folder(&self, file: &str, root: &Path) -> Option<PathBuf> {
+        let taken = self.program("/bin/sh", &["-c", TAKE_FILE, "sh", file]).await;
+        let taken =
+            taken.inspect_err(|error| tracing::debug!(%error, "a shell did not tell its folder")).ok()?;
+        let told = process::told(taken.stdout.as_bytes())?;
+        if told.starts_with(root) {
+            return Some(told);
+        }
+        // The root may be a symlink itself.
+        Some(self.real_path(&told, root).await.unwrap_or(told))
     }
 
     /// Runs a program of ours with these arguments, without a shell to read them.
@@ -119,7 +160,7 @@ impl Envd {
                 let event = stream.next().await?;
                 outputs.take(event.data)?;
                 if let Some(end) = event.end {
-                    return outputs.finish(ending_of(&end)?);
+                    return Ok(outputs.finish(ending_of(&end)?));
                 }
             }
         };
@@ -168,7 +209,7 @@ impl Running {
         mut self,
         deadline: Instant,
         cancel: &CancellationToken,
-    ) -> Result<SandboxRunResult, SandboxError> {
+    ) -> Result<(SandboxRunResult, Option<Whole>), SandboxError> {
         let ending = loop {
             let event = tokio::select! {
                 biased;
@@ -181,7 +222,9 @@ impl Running {
             }
         };
         self.pid = None;
-        std::mem::take(&mut self.outputs).finish(ending)
+        let mut outputs = std::mem::take(&mut self.outputs);
+        let whole = outputs.whole.take();
+        Ok((outputs.finish(ending), whole))
     }
 
     fn take(&mut self, event: Event) -> Result<Option<EndEvent>, SandboxError> {
@@ -267,12 +310,29 @@ fn broken() -> SandboxError {
 #[derive(Default)]
 struct Outputs {
     both: Option<(Output, Output)>,
+    /// All of it, when it is to be kept.
+    whole: Option<Whole>,
+}
+
+/// The beginning of both outputs, which mostly is all of them.
+#[derive(Default)]
+struct Whole {
+    bytes: Vec<u8>,
+    left_out: u64,
+}
+
+impl Whole {
+    fn push(&mut self, bytes: &[u8]) {
+        let (kept, left_out) = bytes.split_at(bytes.len().min(WHOLE_OUTPUT - self.bytes.len()));
+        self.bytes.extend_from_slice(kept);
+        self.left_out += left_out.len() as u64;
+    }
 }
 
 impl Outputs {
     fn new(limit: usize, listener: Option<OutputListener>) -> Self {
         let stdout = Output::new(OutputStream::Stdout, limit, listener.clone());
-        Self { both: Some((stdout, Output::new(OutputStream::Stderr, limit, listener))) }
+        Self { both: Some((stdout, Output::new(OutputStream::Stderr, limit, listener))), whole: None }
     }
 
     fn take(&mut self, data: Option<DataEvent>) -> Result<(), SandboxError> {
@@ -282,11 +342,14 @@ impl Outputs {
             let bytes =
                 STANDARD.decode(encoded).map_err(|error| not_understood(ACTION).with_source(error))?;
             output.push(&bytes);
+            if let Some(whole) = &mut self.whole {
+                whole.push(&bytes);
+            }
         }
         Ok(())
     }
 
-    fn finish(self, ending: Ending) -> Result<SandboxRunResult, SandboxError> {
+    fn finish(self, ending: Ending) -> SandboxRunResult {
         let mut result = SandboxRunResult::ended(ending);
         if let Some((stdout, stderr)) = self.both {
             let (before, after);
@@ -294,7 +357,7 @@ impl Outputs {
             (result.stderr, after) = stderr.finish();
             result.omitted_bytes = before + after;
         }
-        Ok(result)
+        result
     }
 }
 

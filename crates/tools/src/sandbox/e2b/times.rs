@@ -12,6 +12,9 @@ pub(super) fn parse(text: &str) -> Option<SystemTime> {
     if !(1..=12).contains(&month)
         || !(1..=31).contains(&day)
         || !(1970..=9999).contains(&year)
+        || hour > 23
+        || minute > 59
+        || second > 60
         || fraction.len() > 9
     {
         return None;
@@ -40,9 +43,16 @@ mod tests {
         assert_eq!(since("1970-01-01T00:00:00Z"), Some(Duration::ZERO));
         assert_eq!(since("2024-02-29T12:34:56.5Z"), Some(Duration::new(1_709_210_096, 500_000_000)));
         assert_eq!(since("2000-03-01T00:00:00.000000001Z"), Some(Duration::new(951_868_800, 1)));
-        for bad in
-            ["", "2024-02-29", "2024-13-01T00:00:00Z", "1969-01-01T00:00:00Z", "2024-02-29T12:34:56+01:00"]
-        {
+        let bad = [
+            "",
+            "2024-02-29",
+            "2024-13-01T00:00:00Z",
+            "1969-01-01T00:00:00Z",
+            "2024-02-29T12:34:56+01:00",
+            "2024-02-29T18446744073709551615:00:00Z",
+            "2024-02-29T00:00:18446744073709551615Z",
+        ];
+        for bad in bad {
             assert_eq!(since(bad), None, "{bad}");
         }
     }

@@ -170,7 +170,7 @@ impl Hands for HostHands<'_> {
                 let _held = self.sandbox.blocking(hold).await?;
                 self.git(path, clone).await
             };
-            done.await.map_err(|error| clone.failed(error))
+            done.await.map_err(|error| clone.failed(&error))
         }
         .boxed()
     }

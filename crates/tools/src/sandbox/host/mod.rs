@@ -51,6 +51,8 @@ struct Shared {
     snapshots: Option<PathBuf>,
     /// Held while contents are replaced or kept as a whole.
     whole: Mutex<()>,
+    /// Held while a manifest is applied.
+    applying: tokio::sync::Mutex<()>,
 }
 
 impl HostSandbox {
@@ -73,6 +75,7 @@ impl HostSandbox {
             confinement: None,
             snapshots: None,
             whole: Mutex::new(()),
+            applying: tokio::sync::Mutex::default(),
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -109,6 +112,7 @@ impl HostSandbox {
             confinement: shared.confinement.clone(),
             snapshots: shared.snapshots.clone(),
             whole: Mutex::new(()),
+            applying: tokio::sync::Mutex::default(),
         };
         adjust(&mut shared);
         Self { shared: Arc::new(shared) }
@@ -146,6 +150,10 @@ impl Shared {
         regular(&path, &self.workspace.look(&path).map_err(failed)?)?;
         let (content, stat) = self.workspace.open(&path).map_err(failed)?;
         regular(&path, &stat)?;
+        // A file may say that it is larger than any memory, and have no content at all.
+        if stat.size > MAX_FILE {
+            return Err(failed(io::ErrorKind::FileTooLarge.into()));
+        }
         let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or_default());
         Content::take(content, MAX_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > MAX_FILE {
@@ -257,6 +265,8 @@ impl ManifestApplier for HostSandbox {
     ) -> SandboxFuture<'a, ManifestReport> {
         async move {
             let plan = plan(manifest, host_root).await?;
+            // Where one fails, what it undoes is not to be what another has made.
+            let _alone = self.shared.applying.lock().await;
             apply(&HostHands { sandbox: self, host_root, cancel }, plan, cancel).await
         }
         .boxed()

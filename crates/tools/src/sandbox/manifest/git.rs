@@ -76,9 +76,19 @@ impl GitClone {
     }
 
     /// The error of a clone that did not succeed.
-    pub(in crate::sandbox) fn failed(&self, error: SandboxError) -> SandboxError {
-        let message = format!("cannot clone {}: {error}", self.url);
-        SandboxError::new(error.kind(), message).with_source(error)
+    pub(in crate::sandbox) fn failed(&self, error: &SandboxError) -> SandboxError {
+        let message = self.without_secret(&format!("cannot clone {}: {error}", self.url));
+        SandboxError::new(error.kind(), message)
+    }
+
+    /// `text` without what stands before the host of the address: a token, often.
+    fn without_secret(&self, text: &str) -> String {
+        let behind = self.url.split_once("://").filter(|(scheme, _)| !scheme.eq_ignore_ascii_case("ssh"));
+        let authority = behind.and_then(|(_, rest)| rest.split('/').next());
+        match authority.and_then(|authority| authority.rsplit_once('@')) {
+            Some((secret, _)) if !secret.is_empty() => text.replace(&format!("{secret}@"), "***@"),
+            _ => text.to_owned(),
+        }
     }
 }
 
@@ -125,6 +135,17 @@ mod tests {
         assert!(!bad.iter().any(|url| taken(url)), "{bad:?}");
         assert!(GitClone::new("x", "https://h/r", Some("-x"), None).is_err());
         assert!(GitClone::new("x", "https://h/r", None, Some(0)).is_err());
+    }
+
+    #[test]
+    fn a_token_in_an_address_is_not_told() {
+        let clone = GitClone::new("x", "https://me:t0ken@h/r", None, None).unwrap();
+        let git = SandboxError::new(SandboxErrorKind::Failed, "fatal: https://me:t0ken@h/r: 403");
+        let error = clone.failed(&git);
+        assert_eq!(error.to_string(), "cannot clone https://***@h/r: fatal: https://***@h/r: 403");
+        assert!(!format!("{error:?}").contains("t0ken"));
+        let plain = GitClone::new("x", "ssh://git@h/r", None, None).unwrap();
+        assert_eq!(plain.without_secret("ssh://git@h/r"), "ssh://git@h/r");
     }
 
     #[test]

@@ -82,6 +82,8 @@ impl Sandbox for Governed {
         listener: Option<OutputListener>,
         cancel: &'a CancellationToken,
     ) -> SandboxFuture<'a, SandboxRunResult> {
+        // What the tools may not read is of no use to them.
+        options.whole_output = options.whole_output.filter(|path| covers(self.read.as_deref(), path));
         // What a call asks for comes over what the manifest says of all.
         for (name, value) in &self.environment {
             options.environment.entry(name.clone()).or_insert_with(|| value.clone());

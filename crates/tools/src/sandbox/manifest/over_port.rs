@@ -128,7 +128,7 @@ impl Hands for OverPort<'_> {
                 command.push_str(&quoted(Path::new(&argument))?);
             }
             let cloned = self.run(&command, CLONE_TIMEOUT, true, self.cancel).await;
-            cloned.map_err(|error| clone.failed(error))
+            cloned.map_err(|error| clone.failed(&error))
         }
         .boxed()
     }

@@ -212,6 +212,11 @@ async fn without_snapshots_the_machine_sleeps() {
     assert_eq!(sandbox.read_file(Path::new("a")).await.unwrap(), b"1");
     let woken = E2bSandbox::restored(standin.options(), "machine-1").await.unwrap();
     assert_eq!(woken.id(), "machine-1");
+    // Another snapshot takes its place; it stays what it was kept as.
+    let other = standin.sandbox().await.id();
+    snapshots.restore(&other, &cancel).await.unwrap();
+    assert_eq!(sandbox.id(), other);
+    assert!(standin.state.machines.lock().unwrap()["machine-1"].paused);
 }
 
 #[tokio::test]

@@ -91,6 +91,14 @@ async fn a_pipe_is_not_waited_for() {
 }
 
 #[tokio::test]
+async fn a_file_larger_than_memory_is_refused() {
+    let place = Place::host().await;
+    let huge = fs::OpenOptions::new().create_new(true).write(true).open(place.at("huge")).unwrap();
+    huge.set_len(1 << 43).unwrap();
+    assert_eq!(place.read_error("huge").await, SandboxErrorKind::TooLarge);
+}
+
+#[tokio::test]
 async fn snapshots_keep_modes_times_and_symlinks() {
     let place = Place::host().await;
     let command = "mkdir -m 750 d; echo x >d/run; chmod 751 d/run; touch -d 2020-01-02 d/run; ln -s run d/alias; \
@@ -109,6 +117,20 @@ async fn snapshots_keep_modes_times_and_symlinks() {
     assert_eq!(fs::read_link(place.at("d/alias")).unwrap(), Path::new("run"));
     assert_eq!(fs::read_link(place.at("dangling")).unwrap(), Path::new("/nowhere"));
     assert_eq!(fs::metadata(place.sandbox.root()).unwrap().ino(), root, "the folder stays the same one");
+}
+
+#[tokio::test]
+async fn a_restoring_that_was_ended_midway_is_noticed() {
+    let place = Place::host().await;
+    place.write("a", "x").await;
+    let snapshots = place.sandbox.snapshots().unwrap();
+    let id = snapshots.snapshot(&place.cancel).await.unwrap();
+    place.run("mkdir -p .robota-restore-1/old .robota-restore-1/new; mv a .robota-restore-1/old").await;
+    let refused = snapshots.snapshot(&place.cancel).await.unwrap_err().to_string();
+    assert!(refused.contains(".robota-restore-1/old"), "{refused}");
+    snapshots.restore(&id, &place.cancel).await.unwrap();
+    assert_eq!(place.names("").await, ["a"]);
+    snapshots.snapshot(&place.cancel).await.unwrap();
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use robota_core::{Access, DynTool, ToolContext, ToolOutcome};
+use robota_core::{Access, DynTool, OutputSpill, SpillFile, ToolContext, ToolOutcome};
 use robota_tools::sandbox::{SandboxToolOptions, sandboxed_tools};
 use robota_tools::{ToolOptions, Workspace, builtin_tools};
 use serde_json::{Value, json};
@@ -14,7 +14,9 @@ use super::place::Place;
 
 over_all! {
     files_are_read_written_and_edited trees_are_searched commands_run_in_the_sandbox
-    nothing_of_this_machine_is_reached a_command_shows_what_it_says what_a_command_says_is_harmless
+    nothing_of_this_machine_is_reached a_command_shows_what_it_says
+    a_session_goes_where_its_shell_has_gone an_output_without_room_is_kept_in_the_sandbox
+    what_a_command_says_is_harmless
     a_flood_is_shown_in_part
 }
 
@@ -128,6 +130,84 @@ async fn a_command_shows_what_it_says(place: &Place) {
         .with_progress(move |text: &str| told.lock().unwrap().push_str(text));
     call(&tools(place), "Bash", &json!({"command": "echo one; echo two >&2"}), context).await;
     assert_eq!(*seen.lock().unwrap(), "one\ntwo\n");
+}
+
+/// The runtime has one thread, and whoever asks the sandbox on it waits for itself.
+#[tokio::test]
+async fn what_a_call_touches_is_told_without_asking_the_sandbox() {
+    let place = Place::memory().await;
+    let since = std::time::Instant::now();
+    for tool in tools(&place) {
+        let arguments = match &*tool.spec().name {
+            "Read" => json!({"filePath": "a\\xE9"}),
+            "Glob" | "Grep" => json!({"pattern": "x", "path": "a\\xE9"}),
+            "Bash" => json!({"command": "ls", "workingDirectory": "a\\xE9"}),
+            _ => continue,
+        };
+        let call = tool.prepare(&arguments.to_string()).unwrap();
+        assert!(format!("{:?}", call.access()).contains("xE9"), "{:?}", call.access());
+    }
+    assert!(since.elapsed() < std::time::Duration::from_secs(60), "it waited");
+}
+
+async fn a_session_goes_where_its_shell_has_gone(place: &Place) {
+    if !place.runs {
+        return;
+    }
+    let tools = tools(place);
+    place.write("sub/deep/f", "").await;
+    let cwd = |text: &str| {
+        let tool = tools.iter().find(|tool| tool.spec().name == "Bash").unwrap();
+        let call = tool.prepare(&json!({"command": text}).to_string()).unwrap();
+        let Access::Command { cwd, .. } = &call.access()[0] else { panic!("Bash runs a command") };
+        cwd.clone()
+    };
+    ok(place, &tools, "Bash", json!({"command": "cd sub && true | true"})).await;
+    assert_eq!(cwd("ls"), place.at("sub"));
+    assert_eq!(ok(place, &tools, "Bash", json!({"command": "ls"})).await, "deep");
+    // What the command says with its exit code, or does with its output, changes nothing of it.
+    let failed =
+        refused(place, &tools, "Bash", json!({"command": "exec >out; cd deep; echo x; exit 7"})).await;
+    assert_eq!((failed.as_str(), place.read("sub/out").await), ("[exit code 7]", b"x\n".to_vec()));
+    assert_eq!(ok(place, &tools, "Glob", json!({"pattern": "*", "path": "."})).await, "f");
+    // A call with a folder of its own moves nobody.
+    ok(place, &tools, "Bash", json!({"command": "cd ..", "workingDirectory": place.at("")})).await;
+    assert_eq!(cwd("ls"), place.at("sub/deep"));
+    let out = ok(place, &tools, "Bash", json!({"command": "cd /; true"})).await;
+    assert!(out.starts_with("[/ is no folder of the workspace; the next command runs in"), "{out}");
+    assert_eq!(cwd("ls"), place.at("sub/deep"));
+    ok(place, &tools, "Bash", json!({"command": "rm -r ../deep"})).await;
+    let gone = refused(place, &tools, "Bash", json!({"command": "touch here"})).await;
+    assert!(gone.starts_with("not run: the folder") && !place.exists("here").await, "{gone}");
+    assert_eq!(cwd("ls"), place.sandbox.root());
+}
+
+/// Says only that outputs are to be kept.
+struct Anywhere;
+
+impl OutputSpill for Anywhere {
+    fn begin(&self, _: &str) -> std::io::Result<Box<dyn SpillFile>> {
+        Err(std::io::Error::other("not on this machine"))
+    }
+}
+
+async fn an_output_without_room_is_kept_in_the_sandbox(place: &Place) {
+    if !place.runs {
+        return;
+    }
+    let tools = tools(place);
+    let context = ToolContext::new("call", place.cancel.clone()).with_spill(Some(Arc::new(Anywhere)));
+    let arguments = json!({"command": "seq 1 30000"});
+    let outcome = call(&tools, "Bash", &arguments, context.clone()).await;
+    let file = outcome.structured.unwrap()["outputFile"].as_str().unwrap().to_owned();
+    assert!(outcome.content.contains(&file) && !outcome.content.contains("15000"), "{}", outcome.content);
+    let lines: String = (1..=30_000).map(|number| format!("{number}\n")).collect();
+    assert!(place.read(&file).await == lines.as_bytes());
+    let text = ok(place, &tools, "Read", json!({"filePath": file, "offset": 15_000, "limit": 1})).await;
+    assert!(text.contains("15000"), "{text}");
+    assert_eq!(place.read(".robota/outputs/.gitignore").await, b"*\n");
+    call(&tools, "Bash", &json!({"command": "echo short"}), context).await;
+    assert_eq!(place.names(".robota/outputs").await.len(), 2);
 }
 
 async fn what_a_command_says_is_harmless(place: &Place) {
