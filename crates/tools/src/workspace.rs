@@ -22,6 +22,8 @@ pub struct Workspace {
     shared: Arc<Shared>,
     /// What searches of this handle leave out.
     unreadable: Option<PathFilter>,
+    /// Whether files may be changed that nothing has read.
+    changes_unseen: bool,
 }
 
 #[derive(Debug)]
@@ -49,7 +51,7 @@ impl Workspace {
         let roots = std::iter::once(root.clone()).chain(additional).collect();
         let shared =
             Shared { roots, home, current: RwLock::new(root), reads: ReadState::default(), remote: None };
-        Self { shared: Arc::new(shared), unreadable: None }
+        Self { shared: Arc::new(shared), unreadable: None, changes_unseen: false }
     }
 
     /// A workspace in the folder `root` of another file system.
@@ -58,7 +60,18 @@ impl Workspace {
         let current = RwLock::new(root.clone());
         let (roots, reads) = (vec![root], ReadState::default());
         let shared = Shared { roots, home: None, current, reads, remote: Some(remote) };
-        Self { shared: Arc::new(shared), unreadable: None }
+        Self { shared: Arc::new(shared), unreadable: None, changes_unseen: false }
+    }
+
+    /// A handle that also changes files which nothing has read: for the calls of a person, who knows them.
+    #[must_use]
+    pub fn changing_unseen(self) -> Self {
+        Self { changes_unseen: true, ..self }
+    }
+
+    /// Whether files may be changed that nothing has read.
+    pub(crate) const fn changes_unseen(&self) -> bool {
+        self.changes_unseen
     }
 
     /// Where the files are, when not on this machine.

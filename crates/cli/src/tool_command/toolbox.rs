@@ -28,6 +28,7 @@ impl Toolbox {
     /// Reads the settings as a run with `args` would.
     pub(super) fn open(args: &PolicyArgs) -> Result<Self, Failure> {
         let Unmodelled { mut blueprint, mut notices } = Unmodelled::of(args)?;
+        blueprint.changes_unseen = true;
         blueprint.settings.hooks.groups.retain(|group| EVENTS.contains(&group.event));
         let assembly = assembled(&blueprint)?;
         notices.extend(assembly.notices.iter().map(|notice| one_line(notice)));

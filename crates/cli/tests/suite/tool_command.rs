@@ -30,6 +30,29 @@ fn a_tool_runs_without_a_model_and_its_outcome_is_whole() {
 }
 
 #[test]
+fn a_person_changes_files_that_no_call_has_read() {
+    let context = context();
+    context.space.write("project/a.txt", "hello\n");
+    let call = |name: &str, args: &str| {
+        tool(&context, &["run", name, "--args", args, "--permission-mode", "acceptEdits"])
+    };
+    let edited = call("Edit", r#"{"filePath":"a.txt","oldString":"hello","newString":"bye"}"#);
+    assert_eq!(
+        (edited.code, context.space.read("project/a.txt").as_str()),
+        (Some(0), "bye\n"),
+        "{}",
+        edited.stdout
+    );
+    let written = call("Write", r#"{"filePath":"a.txt","content":"all new\n"}"#);
+    assert_eq!(
+        (written.code, context.space.read("project/a.txt").as_str()),
+        (Some(0), "all new\n"),
+        "{}",
+        written.stdout
+    );
+}
+
+#[test]
 fn rules_mode_and_hooks_decide_as_in_a_session() {
     let context = context();
     let refused = tool(&context, &["run", "Bash", "--args", r#"{"command":"echo hi"}"#]);

@@ -66,6 +66,8 @@ pub struct SessionBlueprint {
     pub persistent: bool,
     /// Whether the hooks of the settings run.
     pub run_hooks: bool,
+    /// Whether Write and Edit change files that no call has read: for the calls of a person, who knows them.
+    pub changes_unseen: bool,
     /// Where sessions that are not kept put outputs that results show only in part: a folder for temporary files.
     pub temporary_outputs: Option<PathBuf>,
     /// Time and ids.
@@ -107,6 +109,7 @@ impl SessionBlueprint {
             session_id: None,
             persistent: true,
             run_hooks: true,
+            changes_unseen: false,
             temporary_outputs: None,
             ambient: Ambient::default(),
         }
@@ -208,6 +211,7 @@ impl SessionBlueprint {
     ) -> Result<Vec<Arc<dyn DynTool>>, AssemblyError> {
         let workspace =
             Workspace::new(&self.paths.cwd, permissions.roots.iter().cloned(), self.paths.home.clone());
+        let workspace = if self.changes_unseen { workspace.changing_unseen() } else { workspace };
         let mut options = ToolOptions::new(workspace, surroundings::of_children(self));
         options.address_policy = AddressPolicy::new(&self.settings.allowed_hosts)?;
         options.confinement = equipment.confinement;

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::half_done::PROCESS_STOPPED;
 use super::sink::SessionSink;
-use super::{Facts, Session, SessionOptions, lock};
+use super::{Facts, Session, SessionOptions, lock, reminder};
 use crate::conversation::Attached;
 use crate::lifecycle_hooks::{HookFacts, LifecycleHooks};
 use crate::log::JournalOptions;
@@ -166,6 +166,7 @@ impl Session {
             threshold: Mutex::new(options.auto_compact_threshold),
             waiting_context: Mutex::default(),
             said_at_start: OnceLock::new(),
+            outdated_note: OnceLock::new(),
             cleared: AtomicBool::new(false),
             unsent: Mutex::default(),
             completed_turns: AtomicUsize::new(0),
@@ -236,9 +237,18 @@ impl Session {
         *history = now;
     }
 
+    /// Brings what an earlier run has left to an end.
     fn settle(&self, started: &BTreeSet<String>) {
         self.sink.seen().started.clone_from(started);
         self.answer_half_done(PROCESS_STOPPED);
+        let specs = self.agent.tool_specs();
+        let is_command = |name: &str| {
+            specs.iter().any(|spec| spec.name == name && spec.class == robota_core::ToolClass::Execute)
+        };
+        let outdated = reminder::note_before_calls(self.lock_history().messages(), is_command);
+        if let Some(id) = outdated {
+            self.outdated_note.get_or_init(|| id);
+        }
     }
 }
 

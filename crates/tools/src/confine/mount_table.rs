@@ -24,7 +24,13 @@ pub(super) struct Mount {
 
 /// Every mount that this process may see.
 pub(super) fn mounts() -> Result<Vec<Mount>, Problem> {
-    let table = fs::read("/proc/self/mountinfo").doing(|| "read /proc/self/mountinfo".into())?;
+    mounts_of(Path::new("/proc/self"))
+}
+
+/// Every mount that the process sees whose folder in `/proc` is this.
+pub(super) fn mounts_of(process: &Path) -> Result<Vec<Mount>, Problem> {
+    let file = process.join("mountinfo");
+    let table = fs::read(&file).doing(|| format!("read {}", file.display()))?;
     let lines = table.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let mounts: Option<Vec<Mount>> = lines.map(parse).collect();
     mounts.ok_or_else(|| Problem::because("understand /proc/self/mountinfo", "a line has another form"))

@@ -50,6 +50,7 @@ pub(super) fn apply(paths: &Paths) -> Result<(), Problem> {
     for (path, part) in parts(paths, &writable) {
         change(&path, part)?;
     }
+    own_terminals()?;
     let table = mounts()?;
     paths.hidden.iter().flat_map(|path| aliases(path, &table)).try_for_each(|path| hide(&path))
 }
@@ -137,6 +138,22 @@ fn make_read_only(mount: &Mount) -> Result<(), Problem> {
     }
     mount_remount(&mount.point, MountFlags::BIND | MountFlags::RDONLY | mount.flags, "")
         .doing(|| format!("make {} read-only", mount.point.display()))
+}
+
+/// Gives the command terminals of its own: those of the user could be written to, and what is typed there be read.
+fn own_terminals() -> Result<(), Problem> {
+    let (folder, multiplexer) = (Path::new("/dev/pts"), Path::new("/dev/ptmx"));
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    if mount("devpts", folder, "devpts", flags, c"newinstance,ptmxmode=0666,mode=620").is_err() {
+        return hide(folder);
+    }
+    if multiplexer.is_symlink() || !multiplexer.exists() {
+        return Ok(());
+    }
+    mount_bind(folder.join("ptmx"), multiplexer).doing(|| "make terminals of its own".into())
 }
 
 /// Takes a file or folder out of sight.

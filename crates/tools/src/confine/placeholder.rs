@@ -10,6 +10,8 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
 
+use super::survivors;
+
 /// Marks the folder as one of ours, to be removed when it was left behind: nobody else makes a private empty
 /// folder with the sticky bit.
 const STICKY: u32 = 0o1000;
@@ -25,6 +27,8 @@ pub(super) struct Placeholder {
     path: PathBuf,
     /// Locked as long as it is needed, shared by all who do.
     folder: File,
+    /// It was there before, perhaps left behind by a session that was killed while its commands ran on.
+    was_there: bool,
 }
 
 impl Placeholder {
@@ -42,8 +46,8 @@ impl Placeholder {
 
     /// `Ok(None)` when it has to be tried again.
     fn attempt(path: &Path) -> io::Result<Option<Option<Self>>> {
-        match DirBuilder::new().mode(MODE).create(path) {
-            Ok(()) => {}
+        let was_there = match DirBuilder::new().mode(MODE).create(path) {
+            Ok(()) => false,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let Some(found) = unless_removed(fs::symlink_metadata(path))? else { return Ok(None) };
                 if !is_ours(&found)
@@ -51,9 +55,10 @@ impl Placeholder {
                 {
                     return Ok(Some(None));
                 }
+                true
             }
             Err(error) => return Err(error),
-        }
+        };
         let Some(folder) = unless_removed(open(path))? else { return Ok(None) };
         match folder.try_lock_shared() {
             Ok(()) => {}
@@ -65,12 +70,12 @@ impl Placeholder {
             Err(TryLockError::Error(error)) => return Err(error),
         }
         let same = fs::symlink_metadata(path).is_ok_and(|found| is_same(&found, &folder));
-        Ok(same.then(|| Some(Self { path: path.to_owned(), folder })))
+        Ok(same.then(|| Some(Self { path: path.to_owned(), folder, was_there })))
     }
 
     /// Leaves the folder in place, for the next session to find.
     pub(super) fn abandon(self) {
-        let Self { path, folder } = &self;
+        let Self { path, folder, .. } = &self;
         tracing::debug!(path = %path.display(), ?folder, "a protected name stays taken by what still runs");
         std::mem::forget(self);
     }
@@ -83,7 +88,7 @@ impl Drop for Placeholder {
             return;
         }
         let still_there = fs::symlink_metadata(&self.path).is_ok_and(|found| is_same(&found, &self.folder));
-        if !still_there {
+        if !still_there || (self.was_there && survivors::any_with_mount_at(&self.path)) {
             return;
         }
         if let Err(error) = fs::remove_dir(&self.path) {

@@ -22,14 +22,14 @@ pub(super) struct Known {
 }
 
 /// The content of the file at `path`, which the model has read or written in this session and
-/// which is still the same.
+/// which is still the same; of a workspace that changes unseen files, also one that nothing has read.
 ///
 /// # Errors
 ///
 /// When the model does not know this content, or it cannot be read.
 pub(super) fn seen_content(workspace: &Workspace, path: &Path) -> Result<Known, Failure> {
     let shown = workspace.display(path);
-    if !workspace.reads().is_known(path) {
+    if !workspace.changes_unseen() && !workspace.reads().is_known(path) {
         return Err(never_read(&shown));
     }
     let (mut file, stat) = open_regular(workspace, path)?;
@@ -47,6 +47,7 @@ pub(super) fn seen_content(workspace: &Workspace, path: &Path) -> Result<Known, 
     let known = Known { content, stat };
     match workspace.reads().check(path, stat, &known.content) {
         Ok(()) => Ok(known),
+        Err(Unseen::NeverRead) if workspace.changes_unseen() => Ok(known),
         Err(Unseen::NeverRead) => Err(never_read(&shown)),
         Err(Unseen::Changed(kept)) => Err(changed_failure(workspace, path, kept.as_deref(), &known)),
     }

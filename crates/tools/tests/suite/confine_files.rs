@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use robota_tools::confine::Layer;
+use robota_tools::process::Ending;
 
 use crate::confine_setup::{Confined, has, status};
 
@@ -112,6 +113,30 @@ async fn protected_names_cannot_be_made() {
     left.sort();
     // An existing folder of this name takes what is moved to it; ours does not.
     assert_eq!(left, ["sub"]);
+}
+
+#[tokio::test]
+async fn a_name_that_was_left_behind_is_kept_from_what_still_runs() {
+    let status = status();
+    if !status.mounts.is_enforced() {
+        return;
+    }
+    let confined = Confined::with(status, |_, _| {});
+    // The session that started it is gone, and the lock of the name with it.
+    let program = crate::confine_setup::helper().program;
+    let waits = "until [ -e stop ]; do sleep 0.05; done; mkdir .husky; echo owned > .husky/hook";
+    let started = format!(
+        "{} bash -c 'sh -c \"echo \\$\\$; {waits}\" 2> /dev/null > pid & until [ -s pid ]; do sleep 0.05; done'",
+        program.display()
+    );
+    let (told, ending) = confined.outside(&started).await;
+    assert_eq!(ending, Ending::Exited(0), "{told}");
+    confined.ok("true").await;
+    assert!(confined.path("work/.husky").is_dir());
+    confined.outside("touch stop; tail --pid=$(cat pid) -f /dev/null").await;
+    assert!(!confined.path("work/.husky/hook").exists());
+    confined.ok("true").await;
+    assert!(!confined.path("work/.husky").exists());
 }
 
 #[tokio::test]

@@ -104,6 +104,23 @@ async fn programs_with_the_rights_of_others_have_none() {
 }
 
 #[tokio::test]
+async fn terminals_are_its_own() {
+    let confined = Confined::new();
+    let both = std::fs::File::options().read(true).write(true).open("/dev/ptmx");
+    let Ok(_terminal) = both.inspect_err(|error| println!("skipped: no terminal could be made: {error}"))
+    else {
+        return;
+    };
+    if !status().mounts.is_enforced() || !has(&confined, "python3").await {
+        return;
+    }
+    assert_eq!(confined.ok("ls /dev/pts").await, "ptmx");
+    let made =
+        "import os, pty; a, b = pty.openpty(); os.write(a, b'typed\\n'); print(os.read(b, 9), os.ttyname(b))";
+    assert_eq!(confined.ok(&format!("python3 -c \"{made}\"")).await, "b'typed\\n' /dev/pts/0");
+}
+
+#[tokio::test]
 async fn without_network_only_its_own_loopback_is_there() {
     let confined = Confined::new();
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
