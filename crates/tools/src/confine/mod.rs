@@ -26,7 +26,7 @@ mod enforceable;
 #[cfg(target_os = "linux")]
 mod guarded;
 #[cfg(target_os = "linux")]
-mod helper;
+mod helper_program;
 #[cfg(target_os = "linux")]
 mod kept_run;
 #[cfg(target_os = "linux")]
@@ -61,7 +61,7 @@ mod elsewhere;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{LinuxSandbox, helper_main, probe};
 #[cfg(target_os = "linux")]
-pub use helper::helper_main;
+pub use helper_program::helper_main;
 pub use policy::{Demand, Helper, HelperEnd, NetworkPolicy, SandboxPolicy, ServeProxy};
 #[cfg(target_os = "linux")]
 pub use sandbox::{LinuxSandbox, probe};

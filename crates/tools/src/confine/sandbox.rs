@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::channel::{Channel, Message};
 use super::guarded::MISSING;
-use super::helper::{PROBE, RUN, VARIABLE};
+use super::helper_program::{PROBE, RUN, VARIABLE};
 use super::kept_run::{Leftovers, Run};
 use super::placeholder::Placeholder;
 use super::plan::{Namespaces, Network, Plan};

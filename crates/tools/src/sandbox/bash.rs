@@ -35,14 +35,7 @@ impl Tool for SandboxBash {
     type Input = BashInput;
 
     fn describe(&self) -> ToolSpec {
-        let mut spec = bash::spec();
-        // The place of a command is not asked where it ended, and the output is cut before it gets here.
-        "Runs a shell command and returns its merged stdout and stderr and how it ended. Each call is a new shell: \
-         `cd` and variables do not persist. There is no stdin, so pass flags that avoid prompts. Long output loses its \
-         middle. For a server, redirect its output to a file and end with `&`. Prefer Read, Edit, Glob and Grep to \
-         cat, sed, find and grep."
-            .clone_into(&mut spec.description);
-        spec
+        bash::spec()
     }
 
     fn access(&self, input: &BashInput) -> Vec<Access> {
