@@ -7,8 +7,7 @@
 //! that is replaced by `exec`, killed, or given another such trap says nothing.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -37,7 +36,8 @@ impl FinalFolder {
         }
         let mut file = tempfile::Builder::new().prefix("robota-cwd-").tempfile_in(temp).ok()?;
         let path = quoted(file.path().to_str()?);
-        let trap = format!("trap {} EXIT", quoted(&format!("{{ \\command pwd -P >|{path}; }} 2>/dev/null")));
+        let trap =
+            format!("trap {} EXIT", quoted(&format!("{{ \\command pwd -P >|{path}; }} 2>/dev/null || :")));
         if shell.file_name() != Some(OsStr::new("bash")) {
             return Some(Self { file, command: format!("{trap}; {command}"), bash_env: None });
         }
@@ -63,18 +63,27 @@ impl FinalFolder {
     /// The folder, when the shell has told it.
     pub(crate) fn read(self) -> Option<PathBuf> {
         let mut told = Vec::new();
-        let file = fs::File::open(self.file.path()).ok()?;
+        // What the command may have put in its place is not opened: that could wait for ever.
+        let mut file = self.file.as_file();
+        file.seek(SeekFrom::Start(0)).ok()?;
         file.take(LONGEST as u64 + 2).read_to_end(&mut told).ok()?;
         let path = told.strip_suffix(b"\n").filter(|path| path.starts_with(b"/") && path.len() <= LONGEST)?;
         Some(PathBuf::from(OsString::from_vec(path.to_vec())))
     }
 }
 
-/// Whether a shell that runs `command` may end in another folder. A plain command is then run as it is, so that the
-/// shell can make way for the program, and its signals are seen as what they are.
+/// Whether a shell that runs `command` may end in another folder. A plain command, or a list of such, is run as it is:
+/// that is faster, the shell can make way for the last program, and its signals are seen as what they are.
+///
+/// Whatever could make a word of something else is not plain: quotes, escapes, expansions, patterns.
 fn may_move(command: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || " _-./:,+@%=".contains(c);
-    !command.chars().all(plain) || command.split(' ').any(|word| MOVERS.contains(&word))
+    let plain = |c: char| c.is_ascii_alphanumeric() || " _-./:,+@%".contains(c) || parts_words(c);
+    !command.chars().all(plain) || command.split(parts_words).any(|word| MOVERS.contains(&word))
+}
+
+/// Whether `c` stands between words. An assignment may be one of an alias.
+fn parts_words(c: char) -> bool {
+    " \t\n;&|<>()=".contains(c)
 }
 
 /// `text` as one word of a shell.
@@ -95,10 +104,28 @@ mod tests {
 
     #[test]
     fn only_a_plain_command_certainly_stays() {
-        for stays in ["ls -la src", "A=1 cargo test -p x", "./run.sh a/b", "git status"] {
+        for stays in
+            ["ls -la src", "A=1 cargo test -p x", "./run.sh a/b", "git status", "a && (b|c) >d 2>&1\n"]
+        {
             assert!(!may_move(stays), "{stays}");
         }
-        for moves in ["cd src", "pushd x", ". ./env", "ls; cd x", "c\\d x", "$x y", "command cd x", "a\nb"] {
+        for moves in [
+            "cd src",
+            "pushd x",
+            ". ./env",
+            "ls; cd x",
+            "c\\d x",
+            "$x y",
+            "command cd x",
+            "a\ncd b",
+            "a&&cd b",
+            "(cd b)",
+            "{cd,b}",
+            "c? b",
+            "alias x=cd; x b",
+            "a | . b",
+            "c$(echo d) b",
+        ] {
             assert!(may_move(moves), "{moves}");
         }
     }

@@ -147,3 +147,33 @@ async fn a_call_runs_where_it_was_judged() {
     let context = robota_core::ToolContext::new("c", session.cancel.clone());
     assert_eq!(call.run(context).await.unwrap().content, root);
 }
+
+#[tokio::test]
+async fn a_folder_that_is_gone_in_the_end_changes_no_exit_code() {
+    let session = Session::new();
+    let command = "set -eE; trap 'echo failed' ERR; mkdir gone; cd gone; rmdir ../gone; echo \"done\"";
+    assert_eq!(bash(&session, command).await.0, "done");
+}
+
+#[tokio::test]
+async fn what_a_command_puts_in_the_place_of_the_private_file_is_not_opened() {
+    let session = Session::new();
+    let command = "file=$(trap -p EXIT | grep -o '/[^ ]*robota-cwd-[A-Za-z0-9]*'); trap - EXIT; rm \"$file\"; \
+                   mkfifo \"$file\" && echo pipe; cd /";
+    let ran = tokio::time::timeout(std::time::Duration::from_secs(60), bash(&session, command)).await;
+    assert_eq!(ran.unwrap().0, "pipe");
+}
+
+/// Prints what a command costs with and without a way to tell its folder; nothing is asserted of time.
+#[tokio::test]
+#[ignore = "a measurement"]
+async fn the_price_of_telling_the_folder() {
+    let session = Session::new();
+    for command in ["true", "true; true", "true; \"true\""] {
+        let begun = std::time::Instant::now();
+        for _ in 0..200 {
+            session.call("Bash", json!({"command": command})).await;
+        }
+        println!("{command}: {:?}", begun.elapsed() / 200);
+    }
+}
