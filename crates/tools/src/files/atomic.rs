@@ -59,12 +59,12 @@ pub(super) fn replace(path: &Path, content: &[u8], was: Option<&stat::Stat>) -> 
     temporary.file.sync_all()?;
     // That took a while.
     check(existing_file(folder.as_fd(), name)?.as_ref(), was)?;
-    let file = temporary.persist(name, was.is_none())?;
+    let metadata = temporary.persist(name, was.is_none())?;
     // The content is in place; a folder that cannot be synced only makes that less durable.
     if let Err(error) = sync_folder(folder.as_fd()) {
         tracing::warn!(%error, path = %path.display(), "the folder of a new file was not synced");
     }
-    file.metadata()
+    Ok(metadata)
 }
 
 /// Another file is there than the caller knows.
@@ -128,7 +128,7 @@ impl<'a> Temporary<'a> {
     }
 
     /// Takes the place `name`; a `new` file only where there is none.
-    fn persist(mut self, name: &OsStr, new: bool) -> io::Result<File> {
+    fn persist(mut self, name: &OsStr, new: bool) -> io::Result<Metadata> {
         let renamed = if new {
             renameat_with(self.folder, &*self.name, self.folder, name, RenameFlags::NOREPLACE)
         } else {
@@ -143,7 +143,7 @@ impl<'a> Temporary<'a> {
             renamed => renamed?,
         }
         self.placed = true;
-        self.file.try_clone()
+        self.file.metadata()
     }
 }
 

@@ -112,8 +112,9 @@ pub(super) fn plan(text: &str, places: Vec<Range<usize>>, new: &str, endings: En
     }
     let (mut texts, mut known) = (Vec::new(), HashMap::new());
     let lines: Vec<&str> = new.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
+    let mut after = EndsAfter { text, next: None, last: None };
     let mut with_text = |place: Range<usize>| {
-        let put = with_ends_of(&lines, text, &place);
+        let put = with_ends_of(&lines, text, &place, &mut after);
         let number = *known.entry(put).or_insert_with_key(|put: &String| {
             texts.push(put.clone());
             texts.len() - 1
@@ -125,16 +126,11 @@ pub(super) fn plan(text: &str, places: Vec<Range<usize>>, new: &str, endings: En
 }
 
 /// `lines` with the line ends of the text at `place`, one after the other; further ones are like the last.
-fn with_ends_of(lines: &[&str], text: &str, place: &Range<usize>) -> String {
+fn with_ends_of(lines: &[&str], text: &str, place: &Range<usize>, after: &mut EndsAfter<'_>) -> String {
     let replaced = text.get(place.clone()).unwrap_or_default();
     let mut ends = line_ends(replaced);
     // Without any, the end of the line that the place is on, or of the one before.
-    let mut last = ends.next().unwrap_or_else(|| {
-        let after = line_ends(text.get(place.end..).unwrap_or_default()).next();
-        let before = || text.get(..place.start).and_then(|before| before.rfind('\n').map(|at| (before, at)));
-        let before = || before().map(|(before, at)| end_at(before, at));
-        after.or_else(before).unwrap_or("\n")
-    });
+    let mut last = ends.next().unwrap_or_else(|| after.of_line_with(place.end));
     let mut put = String::new();
     for (number, line) in lines.iter().enumerate() {
         put.push_str(line);
@@ -144,6 +140,31 @@ fn with_ends_of(lines: &[&str], text: &str, place: &Range<usize>) -> String {
         }
     }
     put
+}
+
+/// Tells how lines end for places that come in order, looking at no part of the text twice.
+struct EndsAfter<'t> {
+    text: &'t str,
+    /// The line end behind the place before; behind the last one, the length of the text.
+    next: Option<usize>,
+    /// The last line end of the text.
+    last: Option<&'static str>,
+}
+
+impl EndsAfter<'_> {
+    /// How the line ends that `at` is on, or, where it is the last one, the line before it.
+    fn of_line_with(&mut self, at: usize) -> &'static str {
+        let next = self.next.filter(|next| *next >= at).unwrap_or_else(|| {
+            let rest = self.text.get(at..).unwrap_or_default();
+            rest.find('\n').map_or(self.text.len(), |found| at + found)
+        });
+        self.next = Some(next);
+        if next < self.text.len() {
+            return end_at(self.text, next);
+        }
+        let text = self.text;
+        self.last.get_or_insert_with(|| text.rfind('\n').map_or("\n", |at| end_at(text, at)))
+    }
 }
 
 fn line_ends(text: &str) -> impl Iterator<Item = &'static str> {
@@ -229,6 +250,13 @@ mod tests {
         ] {
             assert_eq!(edited(text, old, new), expected, "{text:?} {old:?} {new:?}");
         }
+    }
+
+    #[test]
+    fn many_places_on_one_long_line_among_mixed_ones_take_no_longer() {
+        let text = format!("a\nb\r\n{}", "x,".repeat(1_000_000));
+        let made = edited(&text, ",", "\n");
+        assert_eq!((made.matches("x\r\n").count(), made.len()), (1_000_000, text.len() + 1_000_000));
     }
 
     #[test]

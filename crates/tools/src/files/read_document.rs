@@ -101,7 +101,8 @@ impl Read {
         } else if last < total {
             text.push_str(&format!("\n[{} more cells follow: use offset {}]", total - last, last + 1));
         }
-        self.workspace.reads().record(opened.path, opened.stat, Some(content_hash(&content)));
+        let whole = first == 1 && last == total;
+        self.workspace.reads().record(opened.path, opened.stat, whole.then(|| content_hash(&content)));
         let facts =
             json!({"type": "notebook", "startCell": first, "cells": cells.cells, "totalCells": total});
         let outcome = ToolOutcome::success(text).with_structured(facts);

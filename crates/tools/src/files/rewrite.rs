@@ -3,7 +3,7 @@
 use super::changes::{Change, then};
 use super::diff::newlines;
 use super::edit_input::Replacement;
-use super::matching::{Endings, MAX_PLACES, Matches, Plan, find, plan};
+use super::matching::{Endings, MAX_PLACES, Matches, Plan, find, plan, to_lf};
 use super::near_miss::{most_alike, same_but_for_form};
 use super::seen::{MAX_BYTES, too_large};
 use crate::failure::Failure;
@@ -76,6 +76,14 @@ fn plan_of(shown: &str, text: &str, edit: &Replacement) -> Result<Plan, Failure>
     let endings = if has_lines { Endings::of(text) } else { Endings::None };
     let matches = find(text, &edit.old_string, endings);
     let places = chosen(shown, text, edit, matches)?;
+    let too_long = |length| too_large(&format!("{shown}, once edited,"), length);
+    // Before anything is made that would not be used.
+    let removed: usize = places.iter().map(|place| place.len()).sum();
+    let added = to_lf(&edit.new_string).len().saturating_mul(places.len());
+    let least = (text.len() - removed).saturating_add(added);
+    if least > MAX_BYTES {
+        return Err(too_long(least));
+    }
     let plan = plan(text, places, &edit.new_string, endings);
     if !plan.changes(text) {
         let message = format!("only the line endings differ, and those of {shown} stay; nothing to change");
@@ -83,7 +91,7 @@ fn plan_of(shown: &str, text: &str, edit: &Replacement) -> Result<Plan, Failure>
     }
     match plan.new_length(text) {
         Some(length) if length <= MAX_BYTES => Ok(plan),
-        length => Err(too_large(&format!("{shown}, once edited,"), length.unwrap_or(usize::MAX))),
+        length => Err(too_long(length.unwrap_or(usize::MAX))),
     }
 }
 

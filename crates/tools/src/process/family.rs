@@ -34,6 +34,8 @@ pub(super) struct Family {
     strangers: HashSet<(i32, u64)>,
     /// The leader was collected, so that its number may be another's.
     leader_collected: bool,
+    /// Its number is another's, so that its group and session are gone.
+    leader_replaced: bool,
     held: bool,
 }
 
@@ -52,7 +54,8 @@ impl Family {
         let id = leader.as_raw_nonzero().get();
         let started = proc_table::process(id).map_or(0, |process| process.started);
         let (members, strangers) = (HashMap::new(), HashSet::new());
-        Self { leader, started, mark, members, strangers, leader_collected: false, held: true }
+        let (leader_collected, leader_replaced, held) = (false, false, true);
+        Self { leader, started, mark, members, strangers, leader_collected, leader_replaced, held }
     }
 
     /// The leader was waited for.
@@ -120,6 +123,9 @@ impl Family {
     /// Looks for members that were not seen yet; `None` where there is no list of processes.
     fn look(&mut self) -> Option<()> {
         let processes = proc_table::processes()?;
+        let leader = self.leader.as_raw_nonzero().get();
+        self.leader_replaced |=
+            processes.iter().any(|process| process.id == leader && process.started != self.started);
         let mut children: HashMap<i32, Vec<&Process>> = HashMap::new();
         for process in &processes {
             children.entry(process.parent).or_default().push(process);
@@ -143,12 +149,16 @@ impl Family {
         if process.started < self.started {
             return false;
         }
-        if process.group == leader || process.session == leader {
+        if !self.leader_replaced && (process.group == leader || process.session == leader) {
             return true;
         }
         if orphans::is_adopted(process) {
-            // It has run below some command, and only the mark of another one speaks against this one.
-            return self.mark.found_on(process.id) != Marked::Other;
+            // It has run below some command. Without a mark it may have done so below any that ran meanwhile.
+            return match self.mark.found_on(process.id) {
+                Marked::Ours => true,
+                Marked::Other => false,
+                Marked::Nothing => orphans::was_alone(self.leader),
+            };
         }
         // Nobody gets the mark later.
         let key = (process.id, process.started);
@@ -187,7 +197,12 @@ impl Family {
 
     /// Signals the group at once, as long as its number is its own.
     fn signal_group(&self, signal: Signal) {
+        let replaced = || {
+            let now = proc_table::process(self.leader.as_raw_nonzero().get());
+            now.is_some_and(|process| process.started != self.started)
+        };
         if !self.leader_collected
+            && !replaced()
             && let Err(error) = kill_process_group(self.leader, signal)
         {
             tracing::debug!(%error, ?signal, "a process group was already gone");

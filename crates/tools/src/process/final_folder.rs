@@ -138,14 +138,21 @@ pub(crate) fn told(content: &[u8]) -> Option<PathBuf> {
 /// The command that has a shell leave its last folder in the file `path`.
 fn trap_into(path: &str) -> String {
     let path = quoted(path);
-    format!("trap {} EXIT", quoted(&format!("{{ \\command pwd -P >|{path}; }} 2>/dev/null")))
+    format!("trap {} EXIT", quoted(&format!("{{ \\command pwd -P >|{path}; }} 2>/dev/null || :")))
 }
 
-/// Whether a shell that runs `command` may end in another folder. A plain command is then run as it is, so that the
-/// shell can make way for the program, and its signals are seen as what they are.
+/// Whether a shell that runs `command` may end in another folder. A plain command, or a list of such, is run as it is:
+/// that is faster, the shell can make way for the last program, and its signals are seen as what they are.
+///
+/// Whatever could make a word of something else is not plain: quotes, escapes, expansions, patterns.
 fn may_move(command: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || " _-./:,+@%=".contains(c);
-    !command.chars().all(plain) || command.split(' ').any(|word| MOVERS.contains(&word))
+    let plain = |c: char| c.is_ascii_alphanumeric() || " _-./:,+@%".contains(c) || parts_words(c);
+    !command.chars().all(plain) || command.split(parts_words).any(|word| MOVERS.contains(&word))
+}
+
+/// Whether `c` stands between words. An assignment may be one of an alias.
+fn parts_words(c: char) -> bool {
+    " \t\n;&|<>()=".contains(c)
 }
 
 /// `text` as one word of a shell.
@@ -166,10 +173,28 @@ mod tests {
 
     #[test]
     fn only_a_plain_command_certainly_stays() {
-        for stays in ["ls -la src", "A=1 cargo test -p x", "./run.sh a/b", "git status"] {
+        for stays in
+            ["ls -la src", "A=1 cargo test -p x", "./run.sh a/b", "git status", "a && (b|c) >d 2>&1\n"]
+        {
             assert!(!may_move(stays), "{stays}");
         }
-        for moves in ["cd src", "pushd x", ". ./env", "ls; cd x", "c\\d x", "$x y", "command cd x", "a\nb"] {
+        for moves in [
+            "cd src",
+            "pushd x",
+            ". ./env",
+            "ls; cd x",
+            "c\\d x",
+            "$x y",
+            "command cd x",
+            "a\ncd b",
+            "a&&cd b",
+            "(cd b)",
+            "{cd,b}",
+            "c? b",
+            "alias x=cd; x b",
+            "a | . b",
+            "c$(echo d) b",
+        ] {
             assert!(may_move(moves), "{moves}");
         }
     }

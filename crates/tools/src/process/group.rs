@@ -42,11 +42,9 @@ impl Group {
         });
         wrapped.wrap(KillOnDrop).wrap(OwnSession);
         let (child, leader) = orphans::start(|| {
-            let child = wrapped.spawn()?;
+            let child = mark.on_what_starts(|| wrapped.spawn())?;
             let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
             let leader = leader.ok_or_else(|| io::Error::other("the program has no process id"))?;
-            // At once, before it starts others.
-            mark.put_on(leader);
             Ok(((child, leader), leader))
         })?;
         let family = Arc::new(Mutex::new(Family::led_by(leader, mark)));

@@ -2,8 +2,6 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use rustix::process::Pid;
-
 use super::proc_table;
 
 /// The variable that carries the name of the call.
@@ -48,10 +46,11 @@ impl Mark {
         &self.name
     }
 
-    /// Gives `leader`, which was started just now, the limit.
+    /// Runs `start` with the limit set on this process, so that what it starts has it from its first moment on. To be
+    /// called by one at a time.
     #[cfg(target_os = "linux")]
-    pub(super) fn put_on(&mut self, leader: Pid) {
-        use rustix::process::{Rlimit, getrlimit, prlimit};
+    pub(super) fn on_what_starts<T>(&mut self, start: impl FnOnce() -> T) -> T {
+        use rustix::process::{Rlimit, getrlimit, setrlimit};
 
         let random = u64::from_str_radix(&self.name, 16).unwrap_or_default();
         let usual = getrlimit(LIMIT.0);
@@ -60,15 +59,24 @@ impl Mark {
             usual.current.or(usual.maximum).unwrap_or(2 * LIMITS).min(usual.maximum.unwrap_or(u64::MAX));
         // A limit that is already low stays what it is.
         if most < 2 * LIMITS {
-            return;
+            return start();
         }
         let limit = most - 1 - random % LIMITS;
-        let new = Rlimit { current: Some(limit), maximum: usual.maximum };
-        self.limit = prlimit(Some(leader), LIMIT.0, new).is_ok().then_some(limit);
+        let marked = Rlimit { current: Some(limit), maximum: usual.maximum };
+        self.limit = setrlimit(LIMIT.0, marked).is_ok().then_some(limit);
+        let started = start();
+        if self.limit.is_some()
+            && let Err(error) = setrlimit(LIMIT.0, usual)
+        {
+            tracing::warn!(%error, "the limit of message queues of this process stays lowered");
+        }
+        started
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn put_on(&mut self, _: Pid) {}
+    pub(super) fn on_what_starts<T>(&mut self, start: impl FnOnce() -> T) -> T {
+        start()
+    }
 
     /// What the process `id` is marked with.
     pub(super) fn found_on(&self, id: i32) -> Marked {

@@ -1,6 +1,6 @@
 //! Programs whose parents are gone, as children of this process.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +13,8 @@ static STARTED: Mutex<Option<Started>> = Mutex::new(None);
 
 #[derive(Debug, Default)]
 struct Started {
-    leaders: HashSet<i32>,
+    /// Each with whether it was the only one the whole time.
+    leaders: HashMap<i32, bool>,
     adopting: bool,
 }
 
@@ -44,7 +45,9 @@ pub fn adopt_orphans() -> io::Result<()> {
 pub(super) fn start<T>(start: impl FnOnce() -> io::Result<(T, Pid)>) -> io::Result<T> {
     with_started(|started| {
         let (child, leader) = start()?;
-        started.leaders.insert(leader.as_raw_nonzero().get());
+        let alone = started.leaders.is_empty();
+        started.leaders.values_mut().for_each(|alone| *alone = false);
+        started.leaders.insert(leader.as_raw_nonzero().get(), alone);
         Ok(child)
     })
 }
@@ -57,6 +60,12 @@ pub(super) fn forget(leader: Pid) {
 /// Whether `process` is a child of ours that nobody has started here, when such are adopted.
 pub(super) fn is_adopted(process: &Process) -> bool {
     with_started(|started| started.adopting && is_orphan(started, process))
+}
+
+/// Whether no other program was waited for since `leader` began, so that an orphan that tells nothing of its origin
+/// can have come from there.
+pub(super) fn was_alone(leader: Pid) -> bool {
+    with_started(|started| started.leaders.get(&leader.as_raw_nonzero().get()).copied().unwrap_or(false))
 }
 
 /// Collects what has ended of `processes`, where that is for us to do.
@@ -88,7 +97,7 @@ pub(super) fn reap_all() {
 fn is_orphan(started: &Started, process: &Process) -> bool {
     let this = i32::try_from(std::process::id()).ok();
     this == Some(process.parent)
-        && !started.leaders.contains(&process.id)
+        && !started.leaders.contains_key(&process.id)
         && this.and_then(proc_table::process).is_some_and(|this| this.session != process.session)
 }
 

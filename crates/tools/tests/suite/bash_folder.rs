@@ -197,3 +197,10 @@ async fn an_unconfined_shell_obeys_no_file_that_confined_commands_can_change() {
         assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
     }
 }
+
+#[tokio::test]
+async fn a_folder_that_is_gone_in_the_end_changes_no_exit_code() {
+    let session = Session::new();
+    let command = "set -eE; trap 'echo failed' ERR; mkdir gone; cd gone; rmdir ../gone; echo \"done\"";
+    assert_eq!(bash(&session, command).await.0, "done");
+}

@@ -33,6 +33,11 @@ fn pdf(pages: &[&[u8]], filter: &str) -> Vec<u8> {
         let head = format!("<</Length {}{filter}>>stream\n", content.len());
         objects.push([head.as_bytes(), content, b"\nendstream"].concat());
     }
+    pdf_of(&objects)
+}
+
+/// A PDF of these objects, the first of which is the root.
+fn pdf_of(objects: &[Vec<u8>]) -> Vec<u8> {
     let (mut file, mut offsets) = (b"%PDF-1.4\n".to_vec(), Vec::new());
     for (at, object) in objects.iter().enumerate() {
         offsets.push(file.len());
@@ -192,6 +197,46 @@ async fn a_pdf_nested_without_end_exhausts_no_stack() {
     session.put("deep.pdf", file.replacen("/Resources<<", colour, 1));
     let text = session.ok("Read", json!({"filePath": "deep.pdf"})).await;
     assert_eq!(text, "--- page 1 of 1 ---\nstill here");
+}
+
+/// A page whose colour space is object 5, the first of `more`.
+fn coloured(more: &[String]) -> Vec<u8> {
+    let content = "/C cs 1 scn 0 0 9 9 re f BT /F1 12 Tf (still here) Tj ET";
+    let first = [
+        "<</Type/Catalog/Pages 2 0 R>>".to_owned(),
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>".to_owned(),
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</ColorSpace<</C 5 0 R>>\
+         /Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>"
+            .to_owned(),
+        format!("<</Length {}>>stream\n{content}\nendstream", content.len()),
+    ];
+    let objects: Vec<Vec<u8>> = first.iter().chain(more).map(|object| object.clone().into_bytes()).collect();
+    pdf_of(&objects)
+}
+
+#[tokio::test]
+async fn a_pdf_whose_objects_stand_on_each_other_without_end_exhausts_no_stack() {
+    let session = Session::new();
+    let one = |text: &str| vec![text.to_owned()];
+    let chain = |count: usize| -> Vec<String> {
+        let links = (5..5 + count).map(|at| format!("[/Pattern {} 0 R]", at + 1));
+        links.chain(one("/DeviceGray")).collect()
+    };
+    let nested =
+        |count: usize| ["[/Pattern ".repeat(count), "/DeviceGray".into(), "]".repeat(count)].concat();
+    for (case, objects) in [("chain", chain(20_000)), ("circle", one("[/Pattern [/Indexed 5 0 R 1 <00>]]"))] {
+        session.put("deep.pdf", coloured(&objects));
+        let (code, text) = session.refused("Read", json!({"filePath": "deep.pdf"})).await;
+        assert!(
+            code == "unreadable_pdf" && text.contains("stand on each other without end"),
+            "{case}: {text}"
+        );
+    }
+    for objects in [chain(250), one(&nested(500)), one("[/Indexed/DeviceGray 1 <0000>]")] {
+        session.put("fine.pdf", coloured(&objects));
+        let text = session.ok("Read", json!({"filePath": "fine.pdf"})).await;
+        assert_eq!(text, "--- page 1 of 1 ---\nstill here");
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 //! own with a deep stack, for a limited time, after a look at how far its streams unpack; when the reader fails or
 //! is given up, the pages it had finished are kept.
 
+mod chains;
 mod disarm;
 mod layout;
 mod unpacked;
@@ -62,6 +63,8 @@ pub(crate) enum PdfError {
         "it unpacks to far more than its size or hides what it is made of, which no ordinary document does"
     )]
     Bomb,
+    #[error("its objects stand on each other without end, which those of no ordinary document do")]
+    Endless,
     #[error("reading it took longer than {} s", TIME.as_secs())]
     TooSlow,
     #[error("the reader failed on it; it may be damaged")]
@@ -169,6 +172,10 @@ fn read_pages(mut bytes: Vec<u8>, pages: RangeInclusive<usize>, pause: &Pause, t
             return;
         }
     };
+    if !chains::are_bounded(&pdf, pause) {
+        let _ = tell(Told::Failed(if pause.is_over() { PdfError::TooSlow } else { PdfError::Endless }));
+        return;
+    }
     let (first, total) = (*pages.start(), pdf.pages().len());
     let last = (*pages.end()).min(total).min(first.saturating_add(MAX_PAGES - 1));
     if total == 0 {
