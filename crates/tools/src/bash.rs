@@ -84,7 +84,9 @@ impl Tool for Bash {
         if let Err(failure) = self.check_directory(&input, &directory) {
             return Ok(failure.into());
         }
-        let limit = input.timeout.map_or(DEFAULT_TIMEOUT_MS, |limit| limit.0.clamp(1, MAX_TIMEOUT_MS));
+        // Models write 0 for no limit of their own.
+        let asked = input.timeout.filter(|limit| limit.0 > 0);
+        let limit = asked.map_or(DEFAULT_TIMEOUT_MS, |limit| limit.0.min(MAX_TIMEOUT_MS));
         let moves = input.working_directory.is_none();
         let (command, folder) = self.command_line(&input.command, &directory, moves);
         let command = CommandLine { timeout: Duration::from_millis(limit), ..command };

@@ -40,7 +40,9 @@ impl Tool for SandboxBash {
             let message = "the command is empty or contains a NUL character";
             return Ok(Failure::new("invalid_argument", message).into());
         }
-        let limit = input.timeout.map_or(DEFAULT_TIMEOUT_MS, |limit| limit.0.clamp(1, MAX_TIMEOUT_MS));
+        // Models write 0 for no limit of their own.
+        let asked = input.timeout.filter(|limit| limit.0 > 0);
+        let limit = asked.map_or(DEFAULT_TIMEOUT_MS, |limit| limit.0.min(MAX_TIMEOUT_MS));
         let options = SandboxRunOptions {
             timeout: Duration::from_millis(limit),
             working_directory: Some(self.directory(&input)),
