@@ -17,8 +17,8 @@ use crate::input::{PathInput, WholeNumber};
 use crate::process::{self, CommandLine, Confine, Ending, FinalFolder, Finished, Place};
 use crate::workspace::Workspace;
 
-pub(crate) const DEFAULT_TIMEOUT_MS: u64 = 120_000;
-pub(crate) const MAX_TIMEOUT_MS: u64 = 600_000;
+const DEFAULT_TIMEOUT_MS: u64 = 120_000;
+const MAX_TIMEOUT_MS: u64 = 600_000;
 
 pub(crate) struct Bash {
     pub(crate) workspace: Workspace,
@@ -36,7 +36,7 @@ pub(crate) struct BashInput {
     /// Milliseconds; default 120000, at most 600000.
     #[serde(default, alias = "timeout_ms", alias = "timeoutMs")]
     #[schemars(with = "WholeNumber")]
-    pub(crate) timeout: Option<WholeNumber>,
+    timeout: Option<WholeNumber>,
     /// Folder for this call only.
     #[serde(default, alias = "working_directory", alias = "cwd", alias = "workdir")]
     #[schemars(with = "PathInput")]
@@ -45,6 +45,15 @@ pub(crate) struct BashInput {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) current: OnceLock<PathBuf>,
+}
+
+impl BashInput {
+    /// How long the command may run, in milliseconds.
+    pub(crate) fn limit_ms(&self) -> u64 {
+        // Models write 0 for no limit of their own.
+        let asked = self.timeout.filter(|limit| limit.0 > 0);
+        asked.map_or(DEFAULT_TIMEOUT_MS, |limit| limit.0.min(MAX_TIMEOUT_MS))
+    }
 }
 
 /// What the model is told of Bash, wherever the commands run.
@@ -84,7 +93,7 @@ impl Tool for Bash {
         if let Err(failure) = self.check_directory(&input, &directory) {
             return Ok(failure.into());
         }
-        let limit = input.timeout.map_or(DEFAULT_TIMEOUT_MS, |limit| limit.0.clamp(1, MAX_TIMEOUT_MS));
+        let limit = input.limit_ms();
         let moves = input.working_directory.is_none();
         let mut command = self.plain_line(&input.command, &directory);
         command.timeout = Duration::from_millis(limit);

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use robota_core::{Access, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::value::Error as ValueError;
+use serde::de::{Error as _, IntoDeserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -96,11 +98,22 @@ pub(crate) struct TodoInput {
 struct Entry {
     #[serde(alias = "step", alias = "text", alias = "task", alias = "title")]
     content: String,
+    #[serde(deserialize_with = "status")]
     #[schemars(with = "Status")]
     status: TodoStatus,
     #[serde(default, alias = "active_form")]
     #[schemars(with = "String")]
     active_form: Option<String>,
+}
+
+/// A status under any of its names; what is wrong is told with the three of the schema.
+fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TodoStatus, D::Error> {
+    let written = String::deserialize(deserializer)?;
+    TodoStatus::deserialize(written.as_str().into_deserializer()).map_err(|_: ValueError| {
+        D::Error::custom(format_args!(
+            "`{written}` is no status; there are pending, in_progress and completed"
+        ))
+    })
 }
 
 #[derive(JsonSchema)]

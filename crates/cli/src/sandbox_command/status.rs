@@ -21,6 +21,7 @@ struct Report {
     auto_allow_bash_if_sandboxed: bool,
     excluded_commands: Vec<String>,
     writable: Vec<String>,
+    temporary: Vec<String>,
     deny_write: Vec<String>,
     deny_read: Vec<String>,
     network: &'static str,
@@ -67,6 +68,7 @@ impl Report {
             auto_allow_bash_if_sandboxed: asked.unasked,
             excluded_commands: asked.excluded.iter().map(ToString::to_string).collect(),
             writable: shown(&asked.writable),
+            temporary: shown(&asked.scratch),
             deny_write: shown(&asked.deny_write),
             deny_read: shown(&asked.deny_read),
             network,
@@ -93,6 +95,7 @@ impl Report {
         output.line(&format!("{:12} {}", "network", one_line(&network)));
         for (title, list) in [
             ("writable", &self.writable),
+            ("temporary", &self.temporary),
             ("not writable", &self.deny_write),
             ("not readable", &self.deny_read),
             ("outside", &self.excluded_commands),

@@ -38,6 +38,19 @@ fn a_command_in_the_sandbox_changes_the_workspace_only_and_ends_with_its_own_cod
 }
 
 #[test]
+fn a_domain_that_is_none_is_named() {
+    let context = Context::new(Script::new());
+    let refused = run(&context, &["sandbox", "run", "--allow-domain", "http://x/", "--", "true"]);
+    refused.assert_failure(125, &["the allowed domains cannot be used: `http://x/` is not a domain"]);
+}
+
+#[test]
+fn the_status_names_the_folders_for_temporary_files() {
+    let run = run(&Context::new(Script::new()), &["sandbox", "status"]);
+    assert!(run.stdout.contains("\ntemporary    /tmp\n"), "{}", run.stdout);
+}
+
+#[test]
 fn commands_in_the_sandbox_run_without_asking_when_the_user_says_so() {
     let context = Context::new(Script::new());
     if !is_enforced(&context) {

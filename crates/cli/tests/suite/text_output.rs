@@ -143,6 +143,7 @@ fn version_help_completions_and_manual_come_from_one_table() {
         assert!(page.contains("--older-than"), "{page}");
     }
     let page = text(&["man"]).replace("\\-", "-");
+    assert!(page.contains("[--trust] -- COMMAND\\fR"), "options stand before the command: {page}");
     assert!(page.contains("robota session log SESSION [--expand] [--follow] [--json]"), "{page}");
     assert!(text(&["--help"]).contains("143  ended by SIGTERM"));
 }

@@ -60,6 +60,6 @@ fn sandbox(plan: &SandboxPlan, program: &Path) -> Result<LinuxSandbox, ConfineEr
 /// The way to `domains`, at their public addresses.
 fn proxy(domains: &[String]) -> Result<NetworkProxy, ConfineError> {
     let allow = DomainAllowList::new(domains)
-        .map_err(|error| ConfineError::new("the allowed domains cannot be used").with_source(error))?;
+        .map_err(|error| ConfineError::new(format!("the allowed domains cannot be used: {error}")))?;
     Ok(NetworkProxy::new(allow, &AddressPolicy::default(), Arc::new(SystemNames::default())))
 }

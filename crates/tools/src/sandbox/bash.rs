@@ -13,7 +13,7 @@ use super::place;
 use super::port::{Sandbox, SandboxFileKind, SandboxRunOptions, SandboxRunResult};
 use super::showing::{run_and_show, shown};
 use super::tree;
-use crate::bash::{self, BashInput, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS};
+use crate::bash::{self, BashInput};
 use crate::failure::Failure;
 use crate::process::Finished;
 use crate::workspace::Workspace;
@@ -52,7 +52,7 @@ impl Tool for SandboxBash {
         if moves && let Err(failure) = self.check_directory(&directory).await {
             return Ok(failure.into());
         }
-        let limit = input.timeout.map_or(DEFAULT_TIMEOUT_MS, |limit| limit.0.clamp(1, MAX_TIMEOUT_MS));
+        let limit = input.limit_ms();
         let options = SandboxRunOptions {
             timeout: Duration::from_millis(limit),
             working_directory: Some(directory.clone()),

@@ -34,6 +34,12 @@ pub struct Destination {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused {
+    /// The text does not say how the host is to be reached.
+    #[error("{text} is not a web address: it begins with neither `https://` nor `http://`")]
+    Relative {
+        /// Its beginning.
+        text: String,
+    },
     /// The text cannot be read as an absolute address.
     #[error("{text} is not a web address: {source}")]
     NotAnAddress {

@@ -153,9 +153,10 @@ fn forbids_keeping(headers: &HeaderMap) -> bool {
 
 fn refusal(refused: &Refused) -> Failure {
     let code = match refused {
-        Refused::NotAnAddress { .. } | Refused::Spelling { .. } | Refused::TooLong { .. } => {
-            "invalid_argument"
-        }
+        Refused::NotAnAddress { .. }
+        | Refused::Relative { .. }
+        | Refused::Spelling { .. }
+        | Refused::TooLong { .. } => "invalid_argument",
         Refused::TooManyRedirects { .. } => "too_many_redirects",
         Refused::Unresolved { .. } | Refused::NoAddress { .. } => "name_not_found",
         _ => "address_refused",

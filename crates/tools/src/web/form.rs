@@ -38,10 +38,10 @@ pub(super) fn parse(text: &str, base: Option<&Url>) -> Result<Url, Refused> {
     if text.split(['?', '#']).next().is_some_and(|path| path.contains('\\')) {
         return Err(Refused::Spelling { what: "a backslash", text: shown(text) });
     }
-    Url::options()
-        .base_url(base)
-        .parse(text)
-        .map_err(|error| Refused::NotAnAddress { text: shown(text), source: Box::new(error) })
+    Url::options().base_url(base).parse(text).map_err(|error| match text.contains("://") {
+        true => Refused::NotAnAddress { text: shown(text), source: Box::new(error) },
+        false => Refused::Relative { text: shown(text) },
+    })
 }
 
 /// A host as addresses have it when they were read: lower case, ASCII, numbers in one spelling, IPv6 in brackets.

@@ -49,6 +49,12 @@ async fn closed(mut reader: PipeReader) {
 }
 
 #[tokio::test]
+async fn a_timeout_of_zero_is_none_of_its_own() {
+    let outcome = Session::new().call("Bash", json!({"command": "sleep 0.2; echo done", "timeout": 0})).await;
+    assert_eq!((outcome.is_error, outcome.content.as_str()), (false, "done"));
+}
+
+#[tokio::test]
 async fn nobody_survives_a_timeout() {
     let (reader, writer, name) = lifeline();
     // The grandchild ignores TERM.

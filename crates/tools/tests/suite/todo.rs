@@ -49,7 +49,11 @@ async fn a_list_that_makes_no_sense_changes_nothing() {
         assert_eq!(refused, ("invalid_argument", expected.to_owned()));
     }
     let unknown = json!({"todos": [{"content": "x", "status": "perhaps"}]}).to_string();
-    assert!(session.tool("TodoWrite").prepare(&unknown).is_err());
+    let refused = session.tool("TodoWrite").prepare(&unknown).unwrap_err().to_string();
+    assert!(
+        refused.contains("`perhaps` is no status; there are pending, in_progress and completed"),
+        "{refused}"
+    );
     assert!(session.tool("TodoWrite").prepare(r#"{"todos": [["x", "pending"]]}"#).is_err());
     assert_eq!(*list.todos(), [Todo::new("Kept", TodoStatus::Pending)]);
 }
