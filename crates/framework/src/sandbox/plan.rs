@@ -65,6 +65,10 @@ impl SandboxPlan {
         let mut deny_write = sandbox.deny_write.clone();
         // What decides about later sessions is not for a command to change, whatever its name.
         deny_write.extend(paths.user_dir.clone());
+        let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        let home = environment.lookup("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let home = home.filter(|home| roots.iter().any(|root| real(home).starts_with(real(root))));
+        deny_write.extend(home.iter().flat_map(|home| RUN_BY_OTHERS.map(|name| home.join(name))));
         Self {
             enabled: asked.or(sandbox.enabled).unwrap_or_default(),
             demanded: sandbox.fail_if_unavailable.unwrap_or_default(),
@@ -79,6 +83,33 @@ impl SandboxPlan {
         }
     }
 }
+
+/// What shells, desktops and tools run or obey in a home folder. Where that is in the workspace, nothing may come to
+/// be at these names either.
+const RUN_BY_OTHERS: [&str; 22] = [
+    ".bash_aliases",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_profile",
+    ".bashrc",
+    ".cargo/config.toml",
+    ".config/autostart",
+    ".config/environment.d",
+    ".config/fish",
+    ".config/git",
+    ".config/systemd",
+    ".gitconfig",
+    ".npmrc",
+    ".pam_environment",
+    ".profile",
+    ".ssh",
+    ".xprofile",
+    ".xsessionrc",
+    ".zlogin",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
+];
 
 /// Where programs put their temporary files.
 fn scratch(environment: &Environment) -> Vec<PathBuf> {

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use robota_framework::{Environment, NetworkMode, SandboxNetwork, SandboxPlan, Settings};
+use robota_framework::{
+    Environment, NetworkMode, Sandbox, SandboxNetwork, SandboxPlan, SandboxState, Settings,
+};
 
 use crate::workspace::Workspace;
 
@@ -97,6 +99,42 @@ fn a_project_without_trust_can_only_make_it_tighter() {
     };
     assert!(plan(None).enabled && plan(None).demanded && !plan(Some(false)).enabled);
     assert_eq!(plan(None).writable, std::slice::from_ref(&paths.root));
+}
+
+#[test]
+fn a_home_that_is_a_workspace_keeps_what_others_run() {
+    let workspace = Workspace::new(&[("home/.robota/settings.json", r#"{"sandbox": {"enabled": true}}"#)]);
+    let paths = workspace.paths();
+    let settings = Settings::load(&paths, false).unwrap();
+    let home = workspace.path("home");
+    let environment = Environment::from_iter([("HOME", home.as_os_str())]);
+    let denied = |root: PathBuf| {
+        SandboxPlan::resolve(&paths, &settings, &environment, &[root], None)
+            .deny_write
+            .contains(&home.join(".bashrc"))
+    };
+    assert!(denied(home.clone()) && denied(workspace.path("")));
+    assert!(!denied(workspace.path("repo")) && !denied(workspace.path("home/project")));
+}
+
+#[test]
+fn a_setting_that_cannot_be_followed_runs_nothing() {
+    let workspace = Workspace::new(&[(
+        "home/.robota/settings.json",
+        r#"{"sandbox": {"enabled": true, "filesystem": {"allowWrite": ["/"]}}}"#,
+    )]);
+    let paths = workspace.paths();
+    let settings = Settings::load(&paths, false).unwrap();
+    let roots = [paths.root.clone()];
+    let plan = SandboxPlan::resolve(&paths, &settings, &Environment::default(), &roots, None);
+    let sandbox = Sandbox::prepare(plan, Some(&"/nowhere/robota".into()));
+    if cfg!(target_os = "linux") {
+        assert!(
+            matches!(&sandbox.state, SandboxState::Refused { reason } if reason.contains("/ is the root folder"))
+        );
+        assert!(sandbox.notice().unwrap().contains("Bash runs nothing"));
+        assert!(sandbox.commands().is_none());
+    }
 }
 
 #[test]

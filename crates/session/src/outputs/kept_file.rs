@@ -36,6 +36,8 @@ impl KeptFile {
     ) -> io::Result<Self> {
         let folder = lock(&shelf).as_ref().map(|shelf| shelf.folder().to_owned());
         let folder = folder.ok_or(io::ErrorKind::NotFound)?;
+        // Among temporary files, a command may have put a link in its place.
+        files::is_own_folder(&folder)?;
         // Private to the user, and removed when it is dropped.
         let file = tempfile::Builder::new().prefix(files::TEMPORARY).tempfile_in(folder)?;
         Ok(Self { file, path, capacity, written: 0, filter, waiting: Vec::new(), shelf })

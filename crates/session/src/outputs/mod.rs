@@ -204,7 +204,8 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         keep(&outputs(base.path(), false), "first", &[&[b'a'; 90_000]]);
         let folder = base.path().join("outputs/s");
-        fs::write(folder.join(".writing-abc"), "half").unwrap();
+        let mut left = fs::File::create_new(folder.join(".writing-abc")).unwrap();
+        left.write_all(b"half").unwrap();
         keep(&outputs(base.path(), false), "second", &[&[b'b'; 90_000]]);
         assert_eq!(names(&folder), ["second.txt"]);
     }

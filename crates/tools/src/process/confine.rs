@@ -16,10 +16,9 @@ pub trait Confine: fmt::Debug + Send + Sync {
     /// When it cannot be confined as demanded; it must then not run at all.
     fn confine(&self, command: CommandLine) -> Result<Confined, ConfineError>;
 
-    /// Whether `command` will run confined at all. What does not must have no need of files that confined
+    /// Whether this command will run confined at all. What does not must have no need of files that confined
     /// programs can change.
-    fn confines(&self, command: &CommandLine) -> bool {
-        let _any = command;
+    fn confines(&self, _: &CommandLine) -> bool {
         true
     }
 }

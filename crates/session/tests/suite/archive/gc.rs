@@ -176,7 +176,8 @@ async fn outputs_go_with_their_session_and_without_one_they_are_left_over() {
     let orphans = scene.store.outputs(&id("gone")).unwrap();
     for folder in [&outputs, &orphans] {
         fs::create_dir_all(folder).unwrap();
-        fs::write(folder.join("c1.txt"), "whole").unwrap();
+        let mut file = fs::File::create_new(folder.join("c1.txt")).unwrap();
+        std::io::Write::write_all(&mut file, b"whole").unwrap();
     }
     let plan = plan_gc(&scene.store, &GcOptions::default()).await.unwrap();
     let items: Vec<_> = plan.items.iter().filter(|item| item.kind == GcKind::OrphanOutputs).collect();
