@@ -130,6 +130,14 @@ impl SandboxError {
         self
     }
 
+    /// The same without `secret`, which a server may have repeated.
+    pub(crate) fn without(mut self, secret: &str) -> Self {
+        if !secret.is_empty() && self.details.message.contains(secret) {
+            self.details.message = self.details.message.replace(secret, "***");
+        }
+        self
+    }
+
     /// An operation of this machine's file system that failed: `cannot {action} {path}: {error}`.
     pub(crate) fn io(action: &str, path: &Path, error: io::Error) -> Self {
         let kind = match error.kind() {

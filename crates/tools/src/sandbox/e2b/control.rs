@@ -158,7 +158,8 @@ impl Control {
             Some(body) => request.header("Content-Type", "application/json").body(body.to_string()),
             None => request,
         };
-        answer::succeeded(action, request.send().await).await
+        let answered = answer::succeeded(action, request.send().await).await;
+        answered.map_err(|error| error.without(self.options.api_key.expose_secret()))
     }
 
     /// How the daemon of `machine` is reached.

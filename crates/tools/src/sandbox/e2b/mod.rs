@@ -106,9 +106,17 @@ impl E2bSandbox {
     ///
     /// When an option cannot be used, the key is not accepted, or the provider cannot be reached or does not make it.
     pub async fn create(options: E2bOptions) -> Result<Self, SandboxError> {
-        let control = Control::new(options)?;
+        let control = Arc::new(Control::new(options)?);
         let envd = control.create(&control.options.template).await?;
-        Self::with(control, envd).await
+        let id = envd.id.clone();
+        let made = Self::with(Arc::clone(&control), envd).await;
+        // Nobody else knows of it, and it costs money as long as it lives.
+        if made.is_err()
+            && let Err(error) = control.kill(&id).await
+        {
+            tracing::warn!(%error, id, "a machine that could not be set up lives on until its time is over");
+        }
+        made
     }
 
     /// Takes a machine that runs or is paused.
@@ -117,7 +125,7 @@ impl E2bSandbox {
     ///
     /// As [`E2bSandbox::create`], and when there is no such machine.
     pub async fn connect(options: E2bOptions, sandbox_id: &str) -> Result<Self, SandboxError> {
-        let control = Control::new(options)?;
+        let control = Arc::new(Control::new(options)?);
         let envd = control.connect(sandbox_id).await?;
         Self::with(control, envd).await
     }
@@ -128,12 +136,12 @@ impl E2bSandbox {
     ///
     /// As [`E2bSandbox::create`], and when there is no such snapshot.
     pub async fn restored(options: E2bOptions, snapshot_id: &str) -> Result<Self, SandboxError> {
-        let control = Control::new(options)?;
+        let control = Arc::new(Control::new(options)?);
         let envd = control.restore(snapshot_id).await?;
         Self::with(control, envd).await
     }
 
-    async fn with(control: Control, envd: Envd) -> Result<Self, SandboxError> {
+    async fn with(control: Arc<Control>, envd: Envd) -> Result<Self, SandboxError> {
         let root = control.options.root.clone();
         if !root.is_absolute() || place::inside(&root, &root).ok().as_deref() != Some(&*root) {
             let message = format!("the root {} is not an absolute path", root.display());
@@ -141,7 +149,7 @@ impl E2bSandbox {
         }
         envd.make_folder(&root).await?;
         let envd = Arc::new(RwLock::new(Arc::new(envd)));
-        Ok(Self { control: Arc::new(control), envd, asleep: Arc::default() })
+        Ok(Self { control, envd, asleep: Arc::default() })
     }
 
     /// The provider's id of the machine.

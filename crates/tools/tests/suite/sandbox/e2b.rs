@@ -105,6 +105,18 @@ async fn a_stream_that_ends_early_is_no_result() {
 }
 
 #[tokio::test]
+async fn a_machine_that_cannot_be_set_up_is_ended_and_the_key_is_not_told() {
+    let standin = Standin::start().await;
+    standin.fail("/filesystem", "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n");
+    E2bSandbox::create(standin.options()).await.unwrap_err();
+    assert!(standin.state.machines.lock().unwrap().is_empty());
+    let said = format!("no such key: {KEY}");
+    standin.fail("/sandboxes", format!("HTTP/1.1 403 No\r\nContent-Length: {}\r\n\r\n{said}", said.len()));
+    let error = E2bSandbox::create(standin.options()).await.unwrap_err();
+    assert_eq!(error.to_string(), "cannot make a sandbox: no such key: ***");
+}
+
+#[tokio::test]
 async fn a_connection_that_breaks_is_told() {
     let standin = Standin::start().await;
     let sandbox = standin.sandbox().await;
