@@ -163,17 +163,3 @@ async fn what_a_command_puts_in_the_place_of_the_private_file_is_not_opened() {
     let ran = tokio::time::timeout(std::time::Duration::from_secs(60), bash(&session, command)).await;
     assert_eq!(ran.unwrap().0, "pipe");
 }
-
-/// Prints what a command costs with and without a way to tell its folder; nothing is asserted of time.
-#[tokio::test]
-#[ignore = "a measurement"]
-async fn the_price_of_telling_the_folder() {
-    let session = Session::new();
-    for command in ["true", "true; true", "true; \"true\""] {
-        let begun = std::time::Instant::now();
-        for _ in 0..200 {
-            session.call("Bash", json!({"command": command})).await;
-        }
-        println!("{command}: {:?}", begun.elapsed() / 200);
-    }
-}
