@@ -7,7 +7,9 @@ use clap_complete::Shell;
 use robota_core::{PermissionMode, Rule};
 
 use crate::permissions_args::PermissionsCommand;
+use crate::sandbox_args::SandboxCommand;
 use crate::session_args::SessionCommand;
+use crate::tool_args::ToolCommand;
 
 /// A coding agent for your terminal: it reads, edits and runs things in your project, and asks first.
 #[derive(Debug, Parser)]
@@ -47,6 +49,12 @@ pub(crate) enum Command {
     /// Show which rules are in force, what they make of a command, and test rule files
     #[command(subcommand)]
     Permissions(PermissionsCommand),
+    /// List the tools of a session, and run one by hand
+    #[command(subcommand)]
+    Tool(ToolCommand),
+    /// Show what the sandbox is on this system, and run a command in it
+    #[command(subcommand)]
+    Sandbox(SandboxCommand),
     /// Trust a project: let its own settings run hooks, allow tools and choose provider and model
     Trust(TrustArgs),
     /// Print a shell completion script
@@ -160,6 +168,9 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with_all = ["continue_latest", "resume", "name"])]
     pub(crate) no_session_persistence: bool,
 
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxArgs,
+
     /// Trust this folder for one run: let its own settings run hooks, allow tools, choose provider and model
     #[arg(long)]
     pub(crate) trust: bool,
@@ -171,6 +182,29 @@ pub(crate) struct RunArgs {
     /// Write diagnostics to standard error
     #[arg(long)]
     pub(crate) debug: bool,
+}
+
+/// What a run is told about the sandbox.
+#[derive(Debug, Default, Args)]
+pub(crate) struct SandboxArgs {
+    /// Run commands in the sandbox, whatever the settings say
+    #[arg(long, conflicts_with = "no_sandbox")]
+    sandbox: bool,
+
+    /// Run commands without the sandbox, whatever the settings say
+    #[arg(long)]
+    no_sandbox: bool,
+}
+
+impl SandboxArgs {
+    /// Whether commands are to run in it; `None` leaves it to the settings.
+    pub(crate) const fn asked(&self) -> Option<bool> {
+        match (self.sandbox, self.no_sandbox) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        }
+    }
 }
 
 /// How an answer is written.

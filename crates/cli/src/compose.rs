@@ -13,7 +13,8 @@ use robota_session::{ErrorKind, Session};
 use crate::args::{RunArgs, split_rules};
 use crate::exit::{Exit, Failure, exit_of};
 use crate::harmless::one_line;
-use crate::host::Host;
+use crate::host::{Host, sandbox_helper, temp_dir};
+use crate::permissions_args::PolicyArgs;
 
 /// A session, ready to be opened.
 pub(crate) struct Composition {
@@ -47,7 +48,10 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
         allowed: split_rules(&args.allowed_tools),
         denied: split_rules(&args.denied_tools),
         additional_directories: args.add_dir.clone(),
+        sandbox: args.sandbox.asked(),
+        sandbox_helper: sandbox_helper(),
     };
+    blueprint.temporary_outputs = Some(temp_dir());
     blueprint.prompt = PromptOverrides {
         replacement: args.system_prompt.clone(),
         appendix: args.append_system_prompt.clone(),
@@ -56,13 +60,30 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
     blueprint.max_turns = args.max_turns.unwrap_or(0);
     blueprint.name.clone_from(&args.name);
     blueprint.persistent = !args.no_session_persistence;
-    let assembly = blueprint
-        .assemble()
-        .map_err(|error| Failure::from_error(exit_of_assembly(&error), &error).with_hint(error.hint()))?;
+    let assembly = assembled(&blueprint)?;
     notices.extend(assembly.notices.iter().cloned());
     // Some of them quote what a repository says.
     notices.iter_mut().for_each(|notice| *notice = one_line(notice));
     Ok(Composition { assembly, paths, model, model_info, ignored, notices })
+}
+
+/// The parts of a session.
+pub(crate) fn assembled(blueprint: &SessionBlueprint) -> Result<Assembly, Failure> {
+    blueprint
+        .assemble()
+        .map_err(|error| Failure::from_error(exit_of_assembly(&error), &error).with_hint(error.hint()))
+}
+
+/// What the flags of a command say about permissions that runs no prompt.
+pub(crate) fn overrides_of(args: &PolicyArgs) -> PermissionOverrides {
+    PermissionOverrides {
+        mode: args.permission_mode,
+        allowed: split_rules(&args.allowed_tools),
+        denied: split_rules(&args.denied_tools),
+        additional_directories: args.add_dir.clone(),
+        sandbox: args.sandbox.asked(),
+        sandbox_helper: sandbox_helper(),
+    }
 }
 
 /// The settings of a run in `paths`; `trust` is the flag for it.
@@ -90,7 +111,11 @@ pub(crate) const SETTINGS_HINT: &str =
     "Nothing was started, because rules in that file would be lost. Correct it or move it away.";
 
 /// The provider of a resolved profile.
-fn provider(host: &Host, model: &ResolvedProvider, info: &ModelInfo) -> Result<Arc<dyn Provider>, Failure> {
+pub(crate) fn provider(
+    host: &Host,
+    model: &ResolvedProvider,
+    info: &ModelInfo,
+) -> Result<Arc<dyn Provider>, Failure> {
     let kind: ProviderKind =
         model.kind.parse().map_err(|error| Failure::from_error(Exit::Configuration, &error))?;
     let mut spec = ProviderSpec::new(kind);

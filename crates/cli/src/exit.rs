@@ -19,6 +19,10 @@ pub(crate) enum Exit {
     Configuration,
     /// The session's files, or standard output, cannot be written or read.
     Storage,
+    /// Rules, mode or a hook did not let a call run.
+    Refused,
+    /// A command that ran in our place ended so.
+    Command(u8),
     /// Ctrl-C.
     Interrupted,
     /// SIGTERM.
@@ -33,6 +37,8 @@ impl From<Exit> for ExitCode {
             Exit::Usage => 2,
             Exit::Configuration => 3,
             Exit::Storage => 4,
+            Exit::Refused => 5,
+            Exit::Command(code) => code,
             Exit::Interrupted => 130,
             Exit::Terminated => 143,
         })

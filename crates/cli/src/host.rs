@@ -1,9 +1,10 @@
 //! The process as robota sees it: environment, working directory, home folder. Read once, here.
 #![expect(clippy::disallowed_methods, reason = "the composition root is where the environment is read")]
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use robota_framework::{Environment, ProjectPaths, Variable};
+use robota_framework::{Environment, ProjectPaths, SANDBOX_HELPER_ARGUMENT, Variable};
 
 use crate::exit::{Exit, Failure};
 
@@ -37,6 +38,17 @@ impl Host {
         ProjectPaths::detect(&self.cwd.join(folder), self.home.as_deref(), user_dir.as_deref())
             .map_err(|error| Failure::from_error(Exit::Usage, &error).with_hint(error.hint()))
     }
+}
+
+/// The program that confines itself and becomes a command of the sandbox: this one, see `main`.
+pub(crate) fn sandbox_helper() -> Option<PathBuf> {
+    std::env::current_exe().ok()
+}
+
+/// What this program is to do as the helper of the sandbox; `None` when it was started for anything else.
+pub(crate) fn sandbox_helper_arguments() -> Option<impl Iterator<Item = OsString>> {
+    let mut arguments = std::env::args_os().skip(1);
+    (arguments.next()? == SANDBOX_HELPER_ARGUMENT).then_some(arguments)
 }
 
 /// The folder for temporary files.

@@ -12,21 +12,31 @@ mod permissions_command;
 mod print;
 mod prompt_input;
 mod report;
+mod sandbox_args;
+mod sandbox_command;
 mod session_args;
 mod session_command;
 mod signals;
 mod stdout;
+mod tool_args;
+mod tool_command;
 mod trust_command;
+mod unmodelled;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use robota_tools::confine::helper_main;
 
 use crate::args::{Cli, Command};
 use crate::exit::{Exit, Failure};
 use crate::stdout::{Output, complain};
 
 fn main() -> ExitCode {
+    if let Some(arguments) = host::sandbox_helper_arguments() {
+        return as_sandbox_helper(arguments);
+    }
     signals::survive_full_files();
     let cli = Cli::parse();
     if cli.run.debug {
@@ -36,6 +46,8 @@ fn main() -> ExitCode {
         Some(Command::Demo(args)) => finish(demo::run(args)),
         Some(Command::Session(command)) => finish(session_command::run(command)),
         Some(Command::Permissions(command)) => finish(permissions_command::run(command)),
+        Some(Command::Sandbox(command)) => finish(sandbox_command::run(command)),
+        Some(Command::Tool(command)) => finish(tool_command::run(command)),
         Some(Command::Trust(args)) => finish(trust_command::run(args)),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
@@ -47,6 +59,15 @@ fn main() -> ExitCode {
         None => finish(Err(no_screen())),
     };
     exit.into()
+}
+
+/// Becomes a command of the sandbox. Nothing was opened or started before.
+fn as_sandbox_helper(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let end = helper_main(arguments);
+    if let Some(message) = &end.message {
+        complain(message);
+    }
+    end.code.into()
 }
 
 fn finish(outcome: Result<Exit, Failure>) -> Exit {

@@ -29,9 +29,14 @@ pub(crate) fn page() -> Result<Vec<u8>, Failure> {
 fn entry(above: &str, command: &Command) -> String {
     let mut usage = format!("robota {above} {}", command.get_name());
     let own = command.get_arguments().filter(|argument| argument.get_id() != "help");
-    for argument in own {
+    // What stands behind `--` is no place for options.
+    let (behind, before): (Vec<&Arg>, Vec<&Arg>) = own.partition(|argument| argument.is_last_set());
+    for argument in before {
         let (open, close) = if argument.is_required_set() { ("", "") } else { ("[", "]") };
         let _ = write!(usage, " {open}{}{close}", shape(argument));
+    }
+    for argument in behind {
+        let _ = write!(usage, " -- {}", shape(argument));
     }
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     format!(".TP\n\\fB{}\\fR\n{}\n", roff(&usage), roff(&about))

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use robota_core::PermissionMode;
 
-use crate::args::permission_modes;
+use crate::args::{SandboxArgs, permission_modes};
 
 /// What `check` reads and prints.
 const CHECK_ROWS: &str = "\
@@ -91,6 +91,8 @@ pub(crate) struct PolicyArgs {
     /// As with this further folder; may be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) add_dir: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxArgs,
     /// As if this folder were trusted
     #[arg(long)]
     pub(crate) trust: bool,

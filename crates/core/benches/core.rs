@@ -170,6 +170,7 @@ fn policy() -> PermissionPolicy {
         cwd: PathBuf::from("/work/app"),
         home: Some(PathBuf::from("/home/ada")),
         protected_dirs: Vec::new(),
+        confinement: None,
     }
 }
 

@@ -12,6 +12,7 @@ mod ambient;
 mod context;
 mod error;
 mod event;
+mod harmless_text;
 mod history;
 mod history_head;
 mod hook;
@@ -38,6 +39,7 @@ pub use event::{
     CompactTrigger, ContextState, Event, EventKind, EventSink, PayloadKind, PermissionResolution,
     RequestPurpose, TurnAbortReason, TurnEnd,
 };
+pub use harmless_text::{HarmlessText, harmless_text, is_binary};
 pub use history::{EntryCategory, EntryData, History, HistoryEntry, HistoryMutation, MutationMismatch};
 pub use history_head::{HistoryHead, HistoryRef};
 pub use hook::{
@@ -49,9 +51,10 @@ pub use hook::{
 pub use message::{Body, Message, MessageRef, MessageState, Part, Reasoning, ToolCall};
 pub use message_size::json_size;
 pub use model::{InvalidModelTable, ModelInfo, ModelPrices, ModelTable};
+pub use permission::protected_name;
 pub use permission::{
-    Basis, CommandPart, CommandReport, Decision, InvalidMode, InvalidRule, PartState, PermissionMode,
-    PermissionPolicy, ReadingDenials, Rule, RuleSet, Verdict,
+    Basis, CommandConfinement, CommandPart, CommandReport, Decision, InvalidMode, InvalidRule, PartState,
+    PermissionMode, PermissionPolicy, ReadingDenials, Rule, RuleSet, Verdict,
 };
 pub use provider::{
     Capabilities, FinishReason, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError,
@@ -62,7 +65,7 @@ pub use reminder::system_reminder;
 pub use session_id::{InvalidSessionId, SessionId};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use tool::{
-    Access, DynTool, FatalToolError, InvalidArguments, PathAccess, PreparedCall, Spellings, Tool, ToolClass,
-    ToolContext, ToolOutcome, ToolResult, ToolSpec, erase,
+    Access, DynTool, FatalToolError, InvalidArguments, OutputSpill, PathAccess, PreparedCall, Spellings,
+    SpillFile, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec, erase,
 };
 pub use usage::Usage;

@@ -45,7 +45,9 @@ variables! {
     OPENAI_API_KEY: "Key of the OpenAI API.",
     OPENAI_BASE_URL: "Address of an OpenAI-compatible service to use instead of the OpenAI API.",
     OPENAI_MODEL: "Model of OpenAI providers that name none.",
-    BRAVE_API_KEY: "Key of the Brave Search API; the WebSearch tool needs it.",
+    BRAVE_API_KEY: "Key of the Brave Search API, with which WebSearch works.",
+    TAVILY_API_KEY: "Key of the Tavily API, with which WebSearch works where BRAVE_API_KEY is not set.",
+    SEARXNG_URL: "Address of a SearXNG instance, with which WebSearch works where neither key is set.",
 }
 
 /// The environment of a process, as it was when it was captured.

@@ -21,6 +21,7 @@ mod project;
 mod prompt;
 mod provider;
 mod query;
+mod sandbox;
 mod settings;
 mod trust;
 
@@ -40,8 +41,10 @@ pub use provider::{
     ProviderSetupError, RequestOptions, ResolvedProvider,
 };
 pub use query::{Query, create_query};
+pub use sandbox::{SANDBOX_HELPER_ARGUMENT, Sandbox, SandboxPlan, SandboxState, system_sandbox_status};
 pub use settings::{
-    AutoCompact, Claim, ClaimKind, FileClaims, Format, Layer, LogSettings, ModelSetting, PermissionSettings,
-    ProviderProfile, Scope, Settings, SettingsError, SettingsWarning, SourcedRule, Variables, project_claims,
+    AutoCompact, Claim, ClaimKind, FileClaims, Format, Layer, LogSettings, ModelSetting, NetworkMode,
+    PermissionSettings, ProviderProfile, SandboxNetwork, SandboxSettings, Scope, SearchSettings, Settings,
+    SettingsError, SettingsWarning, SourcedRule, Variables, project_claims,
 };
 pub use trust::{TrustError, TrustStore, TrustedFolder};

@@ -8,6 +8,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+/// How the names of files begin that are being written.
+pub(crate) const TEMPORARY: &str = ".writing-";
+
 /// What a file must be to be opened here.
 const REGULAR: &str = "a regular file";
 
@@ -28,6 +31,15 @@ pub(crate) fn make_private_folder(folder: &Path, hide: bool) -> io::Result<()> {
         }
         Ok(()) => Ok(()),
     }
+}
+
+/// Makes `folder` in an existing folder, private to the user.
+///
+/// # Errors
+///
+/// Also when something is there already, whoever made it.
+pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
+    private_builder().create(folder)
 }
 
 /// Whether `folder` is there.
@@ -111,7 +123,7 @@ fn refused(what: fs::FileType, wanted: &str) -> io::Error {
 /// Replaces `path` by `content`, all or nothing.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
+    let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
     file.write_all(content)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
@@ -121,7 +133,7 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Puts `content` at `path`, all or nothing, without waiting for the disk.
 pub(crate) fn put(path: &Path, content: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
+    let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
     file.write_all(content)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())

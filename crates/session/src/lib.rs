@@ -23,6 +23,7 @@ mod files;
 mod lifecycle_hooks;
 mod log;
 mod observer;
+mod outputs;
 mod permission;
 mod printable;
 mod replay;

@@ -1,4 +1,4 @@
-//! The eight tools, put together from what the host gives.
+//! The ten tools, put together from what the host gives.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -7,11 +7,15 @@ use std::sync::Arc;
 
 use robota_core::{DynTool, erase};
 
+use crate::ask::{AskUserQuestion, QuestionAsker};
 use crate::bash::Bash;
 use crate::files::{Edit, Read, Write};
-use crate::process::{find_shell, without_interaction};
+use crate::process::{Confine, find_shell, without_interaction};
 use crate::search::{Glob, Grep};
-use crate::web::{AddressPolicy, NameService, SearchBackend, SystemNames, WebFetch, WebSearch};
+use crate::todo::{TodoList, TodoWrite};
+use crate::web::{
+    AddressPolicy, NameService, SearchBackend, SystemNames, WebFetch, WebFetchOptions, WebSearch,
+};
 use crate::workspace::Workspace;
 
 /// What the built-in tools need of their host.
@@ -25,8 +29,12 @@ pub struct ToolOptions {
     pub environment: Vec<(OsString, OsString)>,
     /// The shell that runs commands; called as `shell -c COMMAND`.
     pub shell: PathBuf,
+    /// Confines the commands of Bash; without it they run as this process does.
+    pub confinement: Option<Arc<dyn Confine>>,
     /// Which addresses WebFetch may reach.
     pub address_policy: AddressPolicy,
+    /// How WebFetch behaves otherwise.
+    pub web_fetch: WebFetchOptions,
     /// Where WebFetch looks names up; each is looked up once for each request.
     pub names: Arc<dyn NameService>,
     /// Files and folders that Glob, Grep and lists of similar names leave out, because permission rules
@@ -35,6 +43,10 @@ pub struct ToolOptions {
     pub unreadable: Option<PathFilter>,
     /// The search engine; without one, WebSearch says how to set it up.
     pub search: Option<Arc<dyn SearchBackend>>,
+    /// Puts questions to the user; without one, AskUserQuestion says that nobody can answer.
+    pub asker: Option<Arc<dyn QuestionAsker>>,
+    /// What TodoWrite replaces.
+    pub todos: TodoList,
 }
 
 /// Says of an absolute path whether something holds for it.
@@ -52,10 +64,14 @@ impl ToolOptions {
             workspace,
             environment,
             shell,
+            confinement: None,
             address_policy: AddressPolicy::default(),
+            web_fetch: WebFetchOptions::default(),
             names: Arc::new(SystemNames),
             unreadable: None,
             search: None,
+            asker: None,
+            todos: TodoList::default(),
         }
     }
 }
@@ -71,21 +87,24 @@ impl fmt::Debug for ToolOptions {
     }
 }
 
-/// Bash, Read, Write, Edit, Glob, Grep, WebFetch and WebSearch, in this order.
+/// Bash, Read, Write, Edit, Glob, Grep, WebFetch, WebSearch, AskUserQuestion and TodoWrite, in this order.
 #[must_use]
 pub fn builtin_tools(options: ToolOptions) -> Vec<Arc<dyn DynTool>> {
-    let ToolOptions { workspace, environment, shell, address_policy, names, unreadable, search } = options;
+    let ToolOptions { workspace, environment, shell, confinement, .. } = options;
+    let ToolOptions { address_policy, web_fetch, names, unreadable, search, asker, todos, .. } = options;
     let workspace = workspace.leaving_out(unreadable);
     let environment = without_interaction(&environment);
     vec![
-        erase(Bash { workspace: workspace.clone(), shell, environment }),
-        erase(Read { workspace: workspace.clone() }),
+        erase(Bash { workspace: workspace.clone(), shell, environment, confinement }),
+        erase(Read::new(workspace.clone())),
         erase(Write { workspace: workspace.clone() }),
         erase(Edit { workspace: workspace.clone() }),
         erase(Glob { workspace: workspace.clone() }),
         erase(Grep { workspace }),
-        erase(WebFetch { policy: address_policy, names }),
+        erase(WebFetch::new(address_policy, names, web_fetch)),
         erase(WebSearch { backend: search }),
+        erase(AskUserQuestion { asker }),
+        erase(TodoWrite { list: todos }),
     ]
 }
 
@@ -143,7 +162,10 @@ mod tests {
             taken::<Grep>(),
             taken::<WebFetch>(),
             taken::<WebSearch>(),
+            taken::<AskUserQuestion>(),
+            taken::<TodoWrite>(),
         ];
+        assert_eq!(tools.len(), taken.len());
         for (tool, taken) in tools.iter().zip(taken) {
             let spec = tool.spec();
             let others: BTreeSet<&str> =

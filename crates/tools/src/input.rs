@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 
 use crate::workspace::Workspace;
 
@@ -37,6 +39,31 @@ impl<'de> Deserialize<'de> for PathInput {
             return Err(de::Error::custom("the path contains a NUL character"));
         }
         Ok(Self { written, resolved: OnceLock::new() })
+    }
+}
+
+/// An object inside the arguments, taken by the names of its fields only: a list would be read field by field, past
+/// every hook that looks for a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(NamedVisitor(PhantomData))
+    }
+}
+
+struct NamedVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for NamedVisitor<T> {
+    type Value = Named<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Named<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Named)
     }
 }
 

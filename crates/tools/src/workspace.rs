@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::builtin::PathFilter;
-use crate::files::ReadState;
+use crate::files::{ReadState, Remote, name};
 
 /// The most symbolic links followed for one path, as in the Linux kernel.
 const MAX_LINKS: usize = 40;
@@ -22,6 +22,8 @@ pub struct Workspace {
     shared: Arc<Shared>,
     /// What searches of this handle leave out.
     unreadable: Option<PathFilter>,
+    /// Whether files may be changed that nothing has read.
+    changes_unseen: bool,
 }
 
 #[derive(Debug)]
@@ -30,6 +32,8 @@ struct Shared {
     home: Option<PathBuf>,
     current: RwLock<PathBuf>,
     reads: ReadState,
+    /// Where the files are, when not on this machine.
+    remote: Option<Arc<dyn Remote>>,
 }
 
 impl Workspace {
@@ -45,8 +49,34 @@ impl Workspace {
         let root = resolve_links(root.as_ref());
         let additional = additional.into_iter().map(|folder| resolve_links(&folder));
         let roots = std::iter::once(root.clone()).chain(additional).collect();
-        let shared = Shared { roots, home, current: RwLock::new(root), reads: ReadState::default() };
-        Self { shared: Arc::new(shared), unreadable: None }
+        let shared =
+            Shared { roots, home, current: RwLock::new(root), reads: ReadState::default(), remote: None };
+        Self { shared: Arc::new(shared), unreadable: None, changes_unseen: false }
+    }
+
+    /// A workspace in the folder `root` of another file system.
+    pub(crate) fn elsewhere(root: &Path, remote: Arc<dyn Remote>) -> Self {
+        let root = without_dots(root);
+        let current = RwLock::new(root.clone());
+        let (roots, reads) = (vec![root], ReadState::default());
+        let shared = Shared { roots, home: None, current, reads, remote: Some(remote) };
+        Self { shared: Arc::new(shared), unreadable: None, changes_unseen: false }
+    }
+
+    /// A handle that also changes files which nothing has read: for the calls of a person, who knows them.
+    #[must_use]
+    pub fn changing_unseen(self) -> Self {
+        Self { changes_unseen: true, ..self }
+    }
+
+    /// Whether files may be changed that nothing has read.
+    pub(crate) const fn changes_unseen(&self) -> bool {
+        self.changes_unseen
+    }
+
+    /// Where the files are, when not on this machine.
+    pub(crate) fn remote(&self) -> Option<&Arc<dyn Remote>> {
+        self.shared.remote.as_ref()
     }
 
     /// A handle whose searches leave out what `unreadable` holds for.
@@ -90,23 +120,44 @@ impl Workspace {
     /// When it is not a folder; the current folder then stays.
     pub fn change_dir(&self, path: &str) -> io::Result<()> {
         let resolved = self.resolve(path);
-        if !fs::metadata(&resolved)?.is_dir() {
+        if !self.is_folder(&resolved) {
             return Err(io::Error::from(io::ErrorKind::NotADirectory));
         }
         *self.shared.current.write().unwrap_or_else(PoisonError::into_inner) = resolved;
         Ok(())
     }
 
-    /// The absolute path that `written` means: relative to the current folder, `~/` from home,
-    /// symlinks (dangling ones too) and `..` resolved as far as the path exists, lexically beyond.
-    #[must_use]
-    pub fn resolve(&self, written: &str) -> PathBuf {
-        resolve_links(&self.join(written))
+    /// Moves to `folder`, which is absolute, when it is a folder of the workspace; whether it is.
+    pub(crate) fn enter(&self, folder: &Path) -> bool {
+        let resolved = self.resolve_path(folder);
+        let inside = self.contains(&resolved) && self.is_folder(&resolved);
+        if inside {
+            *self.shared.current.write().unwrap_or_else(PoisonError::into_inner) = resolved;
+        }
+        inside
     }
 
-    /// `path`, which is absolute, with the symlinks that are there now resolved.
-    pub(crate) fn resolve_path(&self, path: &Path) -> PathBuf {
-        resolve_links(path)
+    /// Moves to `folder`, which is resolved and known to be one of the workspace.
+    pub(crate) fn settle(&self, folder: PathBuf) {
+        *self.shared.current.write().unwrap_or_else(PoisonError::into_inner) = folder;
+    }
+
+    /// The absolute path that `written` means: relative to the current folder, `~/` from home,
+    /// symlinks (dangling ones too) and `..` resolved as far as the path exists, lexically beyond.
+    ///
+    /// A path with escapes such as `\xE9`, which is not there under these letters, means the one that
+    /// [`Workspace::display`] shows so.
+    #[must_use]
+    pub fn resolve(&self, written: &str) -> PathBuf {
+        let joined = self.join(written);
+        let resolved = self.resolve_path(&joined);
+        if self.remote().is_some() {
+            // Asking a sandbox takes a while, and this is asked on threads that must not wait for it.
+            return resolved;
+        }
+        let Some(other) = name::unescaped(&joined) else { return resolved };
+        let other = self.resolve_path(&other);
+        if self.look(&resolved).is_err() && self.look(&other).is_ok() { other } else { resolved }
     }
 
     /// The absolute path that `written` means, links and `..` as they are written.
@@ -119,13 +170,14 @@ impl Workspace {
     }
 
     /// A path for the model: relative to the current folder where it lies inside, else absolute.
-    /// Always one line: control characters in names are escaped, a line break as `\n`.
+    /// Always one line: control characters in names are escaped, a line break as `\n`, and so are bytes that are
+    /// not UTF-8, as `\xE9`.
     #[must_use]
     pub fn display(&self, resolved: &Path) -> String {
         match resolved.strip_prefix(self.current_dir()) {
             Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
-            Ok(inside) => one_line(inside),
-            Err(_) => one_line(resolved),
+            Ok(inside) => name::shown(inside),
+            Err(_) => name::shown(resolved),
         }
     }
 
@@ -141,24 +193,8 @@ impl fmt::Debug for Workspace {
     }
 }
 
-fn one_line(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    if !text.contains(char::is_control) {
-        return text.into_owned();
-    }
-    let mut shown = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if c.is_control() {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
-}
-
 /// Follows `path` from the root, component by component.
-fn resolve_links(path: &Path) -> PathBuf {
+pub(crate) fn resolve_links(path: &Path) -> PathBuf {
     let mut resolved = PathBuf::from("/");
     let mut pending: VecDeque<OsString> = steps(path);
     let mut links = 0;
@@ -182,6 +218,19 @@ fn resolve_links(path: &Path) -> PathBuf {
         }
     }
     resolved
+}
+
+/// `path` with its `..` taken away by names alone.
+pub(crate) fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::from("/");
+    for step in steps(path) {
+        if step == ".." {
+            plain.pop();
+        } else {
+            plain.push(step);
+        }
+    }
+    plain
 }
 
 fn steps(path: &Path) -> VecDeque<OsString> {

@@ -96,6 +96,7 @@ impl Judge {
             cwd: folder,
             home: self.home.clone(),
             protected_dirs: Vec::new(),
+            confinement: None,
         };
         let verdict = policy.evaluate(&call.spec, &call.access);
         let answer = Answer {

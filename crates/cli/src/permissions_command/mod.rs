@@ -9,6 +9,7 @@ mod explain;
 mod list;
 mod rows;
 
+pub(crate) use effective::Effective;
 use robota_core::Decision;
 
 use crate::exit::{Exit, Failure};

@@ -2,7 +2,7 @@
 
 mod ending;
 mod frames;
-mod remarks;
+pub(crate) mod remarks;
 pub(crate) mod text;
 mod view;
 
@@ -22,7 +22,7 @@ use crate::stdout::complain;
 pub(crate) use view::View;
 
 /// How long the runtime may take to stop after the last word.
-const RUNTIME_GRACE: Duration = Duration::from_millis(500);
+pub(crate) const RUNTIME_GRACE: Duration = Duration::from_millis(500);
 
 /// How long a program that was told to end waits for the reader of its output.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -39,6 +39,8 @@ enum Ended {
 
 /// Runs the prompt that `args` describe.
 pub(crate) fn run(args: &RunArgs) -> Exit {
+    // Where the system has no such thing, what leaves its command's session is not found when that ends.
+    let _adopted_or_not = robota_tools::process::adopt_orphans();
     let started = prepare(args);
     let outcome = started.and_then(|(prompt, composition)| {
         let runtime = runtime()?;

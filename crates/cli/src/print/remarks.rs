@@ -6,7 +6,7 @@ use super::text::first_argument;
 use crate::harmless::one_line;
 
 /// The lines of an event; most have none.
-pub(super) fn remarks(kind: &EventKind) -> Vec<String> {
+pub(crate) fn remarks(kind: &EventKind) -> Vec<String> {
     match kind {
         EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, .. } => {
             let seconds = *delay_ms as f64 / 1000.0;

@@ -80,6 +80,7 @@ fn row(item: &GcItem) -> String {
         GcKind::OldSession => "old session",
         GcKind::UnusedPayload => "unused payload",
         GcKind::OrphanPayloads => "payloads without a log",
+        GcKind::OrphanOutputs => "outputs without a session",
         GcKind::StaleLock => "lock left behind",
         GcKind::Leftover => "temporary file",
         _ => "left over",

@@ -14,6 +14,7 @@ use robota_testkit::{Script, TempWorkspace};
 use crate::context::{Context, Run};
 
 mod hooks;
+mod tools;
 
 /// The programs of `docs/embedding.md`. What stands between `// docs: NAME` and `// docs: end` is
 /// shown there word for word.
@@ -142,6 +143,7 @@ mod assembled {
 
 mod direct {
     mod guarded;
+    mod sandboxed;
     mod supervised;
 
     // docs: direct
@@ -282,12 +284,14 @@ fn the_embedding_guide_shows_the_programs_that_are_compiled_here() {
     let (guide, here) = (read("docs/embedding.md"), include_str!("docs.rs"));
     let supervised = include_str!("docs/direct/supervised.rs");
     let guarded = include_str!("docs/direct/guarded.rs");
+    let sandboxed = include_str!("docs/direct/sandboxed.rs");
     let shown = blocks(&guide, "rust");
     let programs = [
         ("assembled", here),
         ("direct", here),
         ("supervised", supervised),
         ("guarded", guarded),
+        ("sandboxed", sandboxed),
         ("in_tests", here),
     ];
     for (name, source) in programs {
@@ -500,6 +504,7 @@ fn decide(mode: PermissionMode, rules: RuleSet, tool: &str, access: Access) -> V
         cwd: PathBuf::from("/home/ada/app"),
         home: Some(PathBuf::from("/home/ada")),
         protected_dirs: Vec::new(),
+        confinement: None,
     };
     policy.evaluate(&ToolSpec::new(tool, class, ""), &access)
 }

@@ -51,7 +51,7 @@ fn a_turn_with_tools_streams_its_frames() {
     let session = &frames[0]["session_id"];
     assert!(frames.iter().all(|frame| frame["session_id"] == *session && frame["uuid"].is_string()));
     assert_eq!(frames[0]["permissionMode"], "default");
-    assert_eq!(frames[0]["tools"].as_array().unwrap().len(), 8);
+    assert_eq!(frames[0]["tools"].as_array().unwrap().len(), 10);
     assert_eq!(
         frames[1]["message"]["content"],
         json!([{"type": "thinking", "thinking": "Hm.", "signature": "sig"}])

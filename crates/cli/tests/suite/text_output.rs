@@ -88,7 +88,7 @@ fn a_denied_tool_is_not_offered_to_the_model() {
     let context = Context::new(Script::new().reply("ok"));
     context.run(&["-p", "x", "--denied-tools", "Bash,WebFetch"]).assert_success();
     let offered = context.server.requests()[0].tool_names().join(" ");
-    assert_eq!(offered, "Read Write Edit Glob Grep WebSearch");
+    assert_eq!(offered, "Read Write Edit Glob Grep WebSearch AskUserQuestion TodoWrite");
 }
 
 #[test]
@@ -143,6 +143,7 @@ fn version_help_completions_and_manual_come_from_one_table() {
         assert!(page.contains("--older-than"), "{page}");
     }
     let page = text(&["man"]).replace("\\-", "-");
+    assert!(page.contains("[--trust] -- COMMAND\\fR"), "options stand before the command: {page}");
     assert!(page.contains("robota session log SESSION [--expand] [--follow] [--json]"), "{page}");
     assert!(text(&["--help"]).contains("143  ended by SIGTERM"));
 }

@@ -3,16 +3,18 @@
 use std::borrow::Cow;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
-use super::{Agent, Authorization, Before, EndedCall, GateRequest, Turn, output_budget};
+use super::output_budget::{Budget, reads_files};
+use super::{Agent, Authorization, Before, EndedCall, GateRequest, Turn};
 use crate::{
-    DynTool, Error, EventKind, InvalidArguments, PreparedCall, ToolCall, ToolContext, ToolOutcome,
-    ToolResult, ToolSpec,
+    DynTool, Error, EventKind, InvalidArguments, OutputSpill, PreparedCall, ToolCall, ToolContext,
+    ToolOutcome, ToolResult, ToolSpec,
 };
 
 /// How long a tool may take to end after an abort; then it is dropped, which kills what it runs.
@@ -183,17 +185,19 @@ impl Agent {
             return Dealt { outcome: Err(error), context };
         }
         let started = self.config.ambient.now();
-        let result = run_until_aborted(turn, call, prepared).await.map_err(Error::from);
+        let budget = Budget { characters: self.config.output_budget, spill: self.config.spill.as_ref() };
+        let from_file = reads_files(prepared.access());
+        let result = run_until_aborted(turn, call, prepared, budget.spill).await.map_err(Error::from);
         if result.is_err() {
             admission.broken.store(true, Ordering::Relaxed);
         }
         let duration = self.config.ambient.now().millis_since(started);
-        let (mut shown, fatal) = match result {
+        let (outcome, fatal) = match result {
             Ok(outcome) => (outcome, None),
             Err(error) => (failed(call, &error), Some(error)),
         };
+        let shown = budget.fit(outcome, &call.id, from_file).await;
         placed.report(&shown, duration);
-        shown.content = output_budget::fit(shown.content, self.config.output_budget);
         let ended = EndedCall::new(call, spec, &shown, turn.cancel);
         let after = unless_crashed(|| turn.gate.after(ended)).await.unwrap_or_default();
         context.extend(after.context);
@@ -330,9 +334,15 @@ pub(super) fn failed(call: &ToolCall, error: &Error) -> ToolOutcome {
 }
 
 /// Runs the tool; a panic in it is its failure, not the session's.
-async fn run_until_aborted(turn: &Turn<'_>, call: &ToolCall, prepared: PreparedCall) -> ToolResult {
-    let context =
-        ToolContext::new(call.id.as_str(), turn.cancel.child_token()).with_progress(turn.progress_of(call));
+async fn run_until_aborted(
+    turn: &Turn<'_>,
+    call: &ToolCall,
+    prepared: PreparedCall,
+    spill: Option<&Arc<dyn OutputSpill>>,
+) -> ToolResult {
+    let context = ToolContext::new(call.id.as_str(), turn.cancel.child_token())
+        .with_progress(turn.progress_of(call))
+        .with_spill(spill.cloned());
     let mut running = AssertUnwindSafe(prepared.run(context)).catch_unwind();
     let ended = tokio::select! {
         biased;

@@ -26,8 +26,8 @@ pub use turn::last_words_message;
 
 use crate::context::ContextWindow;
 use crate::{
-    Ambient, ContextState, DynTool, Error, EventSink, History, Message, MessageRef, ModelRequest, Provider,
-    RawCapture, ToolChoice, ToolSpec, TurnEnd, Usage,
+    Ambient, ContextState, DynTool, Error, EventSink, History, Message, MessageRef, ModelRequest,
+    OutputSpill, Provider, RawCapture, ToolChoice, ToolSpec, TurnEnd, Usage,
 };
 
 /// What an agent is made of.
@@ -50,6 +50,8 @@ pub struct AgentConfig {
     pub max_output_tokens: Option<u32>,
     /// Most characters of one tool result; longer ones lose their middle. 0 for no limit.
     pub output_budget: usize,
+    /// Where tool output is kept that is cut to the budget.
+    pub spill: Option<Arc<dyn OutputSpill>>,
     /// How long a model server may send nothing at all; `None` leaves it to the provider.
     pub idle_timeout: Option<Duration>,
     /// Which native payloads of the provider are recorded.

@@ -48,9 +48,10 @@ pub(super) struct PathTarget<'a> {
 
 #[derive(Debug)]
 pub(super) struct CommandTarget<'a> {
-    pub(super) text: &'a str,
-    /// The folder it would run in.
-    pub(super) cwd: &'a Path,
+    /// The command as it would be written in the folder that rules are about.
+    pub(super) text: Cow<'a, str>,
+    /// The folder it would run in, written so.
+    pub(super) cwd: Cow<'a, Path>,
     script: OnceCell<Result<Script, Misread>>,
     objection: OnceCell<Option<&'static str>>,
     pieces: OnceCell<Pieces>,
@@ -77,14 +78,9 @@ impl<'a> Target<'a> {
                 let settled = is_settled(resolved);
                 Self::Path(PathTarget { kind: *kind, resolved, text, settled, literal, requested })
             }
-            Access::Command { command, cwd } => Self::Command(Box::new(CommandTarget {
-                text: command,
-                cwd,
-                script: OnceCell::new(),
-                objection: OnceCell::new(),
-                pieces: OnceCell::new(),
-                files: OnceCell::new(),
-            })),
+            Access::Command { command, cwd } => {
+                Self::Command(Box::new(CommandTarget::new(command, cwd, places)))
+            }
             Access::Url { host, .. } => Self::Host(host),
             Access::Name { name } => Self::Name(name),
         }
@@ -107,7 +103,7 @@ impl<'a> Target<'a> {
         match self {
             Self::Whole => format!("`{tool}`"),
             Self::Path(path) => path.describe(),
-            Self::Command(command) => format!("`{}`", quote(command.text)),
+            Self::Command(command) => format!("`{}`", quote(&command.text)),
             Self::Host(host) => format!("the host `{}`", quote(host)),
             Self::Name(name) => format!("`{tool}({})`", quote(name)),
         }
@@ -136,30 +132,42 @@ impl PathTarget<'_> {
     }
 }
 
-impl CommandTarget<'_> {
+impl<'a> CommandTarget<'a> {
+    /// In a folder of the workspace that is not the one rules are about, the command is what it would be behind
+    /// a `cd` into that folder; in any other one it stays what it is, and no rule with a pattern allows it.
+    fn new(command: &'a str, cwd: &'a Path, places: &Places) -> Self {
+        let elsewhere = cwd != places.cwd() && is_settled(cwd) && places.contain(&text_of(cwd));
+        let (text, cwd) = match cd_into(cwd, places).filter(|_| elsewhere) {
+            Some(cd) => (Cow::Owned(format!("{cd} && {command}")), Cow::Owned(places.cwd().to_owned())),
+            None => (Cow::Borrowed(command), Cow::Borrowed(cwd)),
+        };
+        let (script, objection) = (OnceCell::new(), OnceCell::new());
+        Self { text, cwd, script, objection, pieces: OnceCell::new(), files: OnceCell::new() }
+    }
+
     /// Whether it would run in the folder that allow rules are about.
     pub(super) fn is_at_home(&self, places: &Places) -> bool {
-        self.cwd == places.cwd()
+        *self.cwd == *places.cwd()
     }
 
     /// The parts of the command, or what cannot be understood in it.
     pub(super) fn script(&self) -> Result<&Script, &Misread> {
-        self.script.get_or_init(|| command::read(self.text)).as_ref()
+        self.script.get_or_init(|| command::read(&self.text)).as_ref()
     }
 
     /// Why another reading of the grammar does not come to the same parts.
     pub(super) fn objection(&self) -> Option<&'static str> {
-        let object = || self.script().ok().and_then(|script| command::objection(self.text, script));
+        let object = || self.script().ok().and_then(|script| command::objection(&self.text, script));
         *self.objection.get_or_init(object)
     }
 
     /// Everything in it that may be a command.
     pub(super) fn pieces(&self) -> &Pieces {
         self.pieces.get_or_init(|| {
-            let Ok(script) = self.script() else { return Pieces::cut(self.text) };
-            let text = match command::without_data(self.text, script) {
+            let Ok(script) = self.script() else { return Pieces::cut(&self.text) };
+            let text = match command::without_data(&self.text, script) {
                 // What data is must be certain; asked last, because it costs most.
-                Cow::Owned(_) if self.objection().is_some() => Cow::Borrowed(self.text),
+                Cow::Owned(_) if self.objection().is_some() => Cow::Borrowed(&*self.text),
                 text => text,
             };
             let mut pieces = Pieces::cut(&text);
@@ -170,8 +178,20 @@ impl CommandTarget<'_> {
 
     /// The files that its redirections name.
     pub(super) fn files(&self, places: &Places) -> &[FileTarget] {
-        self.files.get_or_init(|| command::file_targets(self.pieces(), places, self.cwd))
+        self.files.get_or_init(|| command::file_targets(self.pieces(), places, &self.cwd))
     }
+}
+
+/// The command that goes from the folder that rules are about to `folder`; `None` where it cannot be written.
+fn cd_into(folder: &Path, places: &Places) -> Option<String> {
+    let below = folder.strip_prefix(places.cwd()).ok().and_then(Path::to_str);
+    let target = below.filter(|below| !below.is_empty() && !below.starts_with('-'));
+    let target = target.or_else(|| folder.to_str())?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,:".contains(c);
+    if target.chars().all(plain) {
+        return Some(format!("cd {target}"));
+    }
+    Some(format!("cd '{}'", target.replace('\'', r"'\''")))
 }
 
 /// `text` on one line, cut to a readable length; characters that could disguise it are escaped.

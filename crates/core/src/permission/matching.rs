@@ -37,7 +37,7 @@ impl Rule {
                 Some(format!("matches {}", path.describe()))
             }
             (Pattern::Command(pattern), Target::Command(command)) if self.tool.matches(tool) => {
-                let part = pattern.concerns(command.text, command.pieces())?;
+                let part = pattern.concerns(&command.text, command.pieces())?;
                 Some(format!("matches `{}` in the command", quote(&part.replace(WORD_GAP, " "))))
             }
             (Pattern::Path(pattern), Target::Command(command)) => {

@@ -7,6 +7,7 @@
 
 mod call;
 mod command;
+mod confinement;
 mod domain_pattern;
 mod glob;
 mod matching;
@@ -26,8 +27,10 @@ mod suggestion;
 #[cfg(test)]
 mod tests;
 
+pub use confinement::CommandConfinement;
 pub use mode::{InvalidMode, PermissionMode};
 pub use policy::{Basis, Decision, PermissionPolicy, Verdict};
+pub use protected::protected_name;
 pub use reading::ReadingDenials;
 pub use report::{CommandPart, CommandReport, PartState};
 pub use rule::{InvalidRule, Rule};

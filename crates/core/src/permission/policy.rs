@@ -7,7 +7,7 @@ use super::command::{self, Coverage};
 use super::mode_matrix::by_mode;
 use super::protected::protected;
 use super::suggestion::narrowest;
-use super::{CommandReport, PermissionMode, ReadingDenials, Rule, RuleSet};
+use super::{CommandConfinement, CommandReport, PermissionMode, ReadingDenials, Rule, RuleSet};
 use crate::{Access, PathAccess, ToolSpec};
 
 /// What happens to a call.
@@ -50,6 +50,8 @@ pub enum Basis {
     Protection,
     /// The mode, because no rule did.
     Mode,
+    /// The command runs confined, and the user lets such commands run without asking.
+    Confinement,
 }
 
 /// Rules, mode and the folders they refer to.
@@ -71,6 +73,8 @@ pub struct PermissionPolicy {
     /// Folders of robota's state that need not be called `.robota`, such as the user's own, absolute and
     /// resolved; what is protected in a `.robota` folder is protected in them.
     pub protected_dirs: Vec<PathBuf>,
+    /// What of the commands of Bash runs confined; `None` where nothing does.
+    pub confinement: Option<CommandConfinement>,
 }
 
 impl PermissionPolicy {
@@ -148,6 +152,7 @@ impl PermissionPolicy {
         let mut covering: Option<&Rule> = None;
         let mut worst: Option<(Decision, String)> = None;
         let mut open = Vec::new();
+        let mut confined = None;
         for target in &call.targets {
             let gap = match self.cover(call, target) {
                 Ok(rule) => {
@@ -157,6 +162,10 @@ impl PermissionPolicy {
                 Err(gap) => gap,
             };
             let (decision, reason) = by_mode(self.mode, call, target, &gap);
+            if decision == Decision::Ask && self.is_unasked(call, target) {
+                confined = Some(target);
+                continue;
+            }
             if decision != Decision::Allow {
                 open.push(target);
             }
@@ -164,18 +173,25 @@ impl PermissionPolicy {
                 worst = Some((decision, reason));
             }
         }
-        match (worst, covering) {
-            (Some((decision, reason)), _) => Verdict {
+        match (worst, confined, covering) {
+            (Some((decision, reason)), ..) => Verdict {
                 allow_rules: narrowest(&self.rules.allow, call, &open),
                 ..Verdict::new(decision, reason, None)
             },
-            (None, Some(rule)) => {
+            (None, Some(target), _) => {
+                let what = target.describe(&call.spec.name);
+                let reason = format!("{what} runs in the sandbox, where commands run without asking.");
+                Verdict { basis: Basis::Confinement, ..Verdict::new(Decision::Allow, reason, None) }
+            }
+            (None, None, Some(rule)) => {
                 let what =
                     call.targets.first().map(|target| target.describe(&call.spec.name)).unwrap_or_default();
                 let reason = format!("The allow rule {} covers {what}.", named(rule));
                 Verdict::new(Decision::Allow, reason, Some(rule))
             }
-            (None, None) => Verdict::new(Decision::Ask, "Nothing is known about this call.".to_owned(), None),
+            (None, None, None) => {
+                Verdict::new(Decision::Ask, "Nothing is known about this call.".to_owned(), None)
+            }
         }
     }
 

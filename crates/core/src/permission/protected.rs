@@ -258,6 +258,17 @@ pub(super) fn protected(path: &str, places: &Places) -> Option<&'static str> {
     (0..names.len()).find_map(|at| in_list(names.get(at..)?))
 }
 
+/// What the file or folder at `path`, relative to any folder, is, when permission rules protect it by its name.
+///
+/// For sandboxes, which keep the same files as they are. Settings and state below a `.robota` folder and all
+/// below a `.git` folder count.
+#[must_use]
+pub fn protected_name(path: &str) -> Option<&'static str> {
+    let folded = fold(path);
+    let names: Vec<&str> = folded.split('/').filter(|name| !name.is_empty()).collect();
+    (0..names.len()).find_map(|at| in_list(names.get(at..)?))
+}
+
 /// What lies at the beginning of `names`, the rest of a path from some name on.
 fn in_list(names: &[&str]) -> Option<&'static str> {
     let (name, inner) = (*names.first()?, names.get(1).copied());

@@ -1,13 +1,14 @@
 //! Permission rules: `Tool` or `Tool(pattern)`.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use super::command::CommandPattern;
 use super::domain_pattern::DomainPattern;
 use super::name_pattern::NamePattern;
-use super::path_pattern::PathPattern;
+use super::path_pattern::{PathPattern, escape};
 
 /// One rule, as written in settings or on the command line (seed `001`, Permission System).
 ///
@@ -85,6 +86,14 @@ impl Rule {
             tool: ToolName::Changing,
             pattern: None,
         }
+    }
+
+    /// An allow rule for reading and searching what lies in `folder`, which is absolute and resolved; `None` when its
+    /// name is no text, so that no rule can be written about it.
+    #[must_use]
+    pub fn reading_below(folder: &Path, origin: &str) -> Option<Self> {
+        let text = format!("Read(/{}/**)", escape(folder.to_str()?));
+        folder.is_absolute().then(|| Self::parse(&text, origin).ok())?
     }
 
     /// The rule as written.

@@ -98,8 +98,14 @@ impl<T: Tool> DynTool for Erased<T> {
             InvalidArguments(format!("the arguments of {} cannot be used: {why}", self.spec.name))
         };
         // A list would be read field by field, past every hook that looks for a name.
-        if arguments.trim_start().starts_with('[') {
-            return Err(unusable(&"they are a list and must be an object"));
+        let kind = match arguments.trim_start().chars().next() {
+            Some('[') => Some("a list"),
+            Some('"') => Some("a text"),
+            Some('n' | 't' | 'f' | '-' | '0'..='9') => Some("a single value"),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            return Err(unusable(&format_args!("they are {kind} and must be an object")));
         }
         let input: T::Input = serde_json::from_str(arguments).map_err(|error| unusable(&error))?;
         let access = self.tool.access(&input);
@@ -194,5 +200,7 @@ mod tests {
     fn arguments_without_names_are_refused() {
         let error = erase(Echo).prepare(r#" ["ab", 2]"#).unwrap_err().to_string();
         assert_eq!(error, "the arguments of Echo cannot be used: they are a list and must be an object");
+        let error = erase(Echo).prepare(r#""ab""#).unwrap_err().to_string();
+        assert_eq!(error, "the arguments of Echo cannot be used: they are a text and must be an object");
     }
 }

@@ -4,6 +4,7 @@ mod access;
 mod erased;
 mod outcome;
 mod spec;
+mod spill;
 
 use std::fmt;
 use std::future::Future;
@@ -17,6 +18,7 @@ pub use access::{Access, PathAccess};
 pub use erased::{DynTool, InvalidArguments, PreparedCall, erase};
 pub use outcome::{FatalToolError, ToolOutcome, ToolResult};
 pub use spec::{Spellings, ToolClass, ToolSpec};
+pub use spill::{OutputSpill, SpillFile};
 
 /// A tool, as its author writes it.
 ///
@@ -54,6 +56,7 @@ pub struct ToolContext {
     /// Fires when the turn is aborted.
     pub cancel: CancellationToken,
     progress: Option<Progress>,
+    spill: Option<Arc<dyn OutputSpill>>,
 }
 
 type Progress = Arc<dyn Fn(&str) + Send + Sync>;
@@ -62,7 +65,7 @@ impl ToolContext {
     /// A context for the call `call_id`, without a listener for progress.
     #[must_use]
     pub fn new(call_id: impl Into<Arc<str>>, cancel: CancellationToken) -> Self {
-        Self { call_id: call_id.into(), cancel, progress: None }
+        Self { call_id: call_id.into(), cancel, progress: None, spill: None }
     }
 
     /// The same context with a listener for output that appears while the tool runs.
@@ -70,6 +73,19 @@ impl ToolContext {
     pub fn with_progress(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(listener));
         self
+    }
+
+    /// The same context with a place for output that a result has no room for.
+    #[must_use]
+    pub fn with_spill(mut self, spill: Option<Arc<dyn OutputSpill>>) -> Self {
+        self.spill = spill;
+        self
+    }
+
+    /// Where output goes that the result has no room for; `None` when the host keeps none.
+    #[must_use]
+    pub fn spill(&self) -> Option<&Arc<dyn OutputSpill>> {
+        self.spill.as_ref()
     }
 
     /// Shows output that appeared just now to whoever watches; the model does not see it.

@@ -63,7 +63,7 @@ impl ToolSpec {
     }
 
     /// The arguments under the names that hooks know, whatever the model calls them: a guard must not miss one
-    /// for its name.
+    /// for its name. Objects in a list of the arguments are told the same way.
     #[must_use]
     pub fn as_hooks_know(&self, arguments: Value) -> Value {
         let Value::Object(arguments) = arguments else { return arguments };
@@ -71,7 +71,11 @@ impl ToolSpec {
             let found = self.spellings.iter().find(|(_, others)| others.contains(&name.as_str()));
             found.map_or(name, |(known, _)| (*known).to_owned())
         };
-        arguments.into_iter().map(|(name, value)| (known(name), value)).collect()
+        let inner = |value| match value {
+            Value::Array(items) => items.into_iter().map(|item| self.as_hooks_know(item)).collect(),
+            value => value,
+        };
+        arguments.into_iter().map(|(name, value)| (known(name), inner(value))).collect()
     }
 
     /// The same tool with `schema` for its arguments.
@@ -86,7 +90,8 @@ impl ToolSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolClass {
-    /// Looks and changes nothing: Read, Glob, Grep, WebSearch.
+    /// Looks and changes nothing: Read, Glob, Grep, WebSearch; also what stays within the session:
+    /// AskUserQuestion, TodoWrite.
     Inspect,
     /// Changes files: Write, Edit.
     Modify,
@@ -112,6 +117,8 @@ mod tests {
         let told = |arguments| spec.as_hooks_know(arguments);
         assert_eq!(told(json!({"cmd": "ls", "timeout": 5})), json!({"command": "ls", "timeout": 5}));
         assert_eq!(told(json!({"command": "ls"})), json!({"command": "ls"}));
+        let several = json!({"calls": [{"cmd": "ls", "more": [{"script": "x"}]}, "cmd"]});
+        assert_eq!(told(several), json!({"calls": [{"command": "ls", "more": [{"command": "x"}]}, "cmd"]}));
         assert_eq!(told(json!("broken")), json!("broken"));
     }
 }

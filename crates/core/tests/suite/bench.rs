@@ -35,6 +35,7 @@ impl Bench {
             context_window: 200_000,
             max_output_tokens: None,
             output_budget: 30_000,
+            spill: None,
             idle_timeout: None,
             raw_capture: RawCapture::Off,
             ambient: fixed_ambient(),

@@ -83,6 +83,7 @@ fn policy(root: &Path, rules: &[&str]) -> PermissionPolicy {
         cwd: root.join("work"),
         home: None,
         protected_dirs: Vec::new(),
+        confinement: None,
     }
 }
 

@@ -23,6 +23,7 @@ fn every_command_that_another_parser_finds_is_covered() {
         cwd: "/work/app".into(),
         home: None,
         protected_dirs: Vec::new(),
+        confinement: None,
     };
     let spec = ToolSpec::new("Bash", ToolClass::Execute, "");
     let mut compared = 0;

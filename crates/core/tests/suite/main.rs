@@ -11,3 +11,4 @@ mod limits;
 mod random_commands;
 mod tool_batches;
 mod tool_gate;
+mod tool_output;

@@ -9,8 +9,10 @@ mod folders;
 mod hooks;
 mod permissions;
 mod redaction;
+mod search;
 mod surroundings;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,9 +20,8 @@ use robota_core::{
     Ambient, DynTool, ModelInfo, ModelTable, PermissionMode, PermissionPolicy, Provider, SessionId,
 };
 use robota_session::{FileStore, NullStore, Session, SessionOptions, SessionStore};
-use robota_tools::{
-    AddressPolicy, BraveSearch, PathFilter, SearchBackend, ToolOptions, Workspace, builtin_tools,
-};
+use robota_tools::process::Confine;
+use robota_tools::{AddressPolicy, PathFilter, SearchBackend, ToolOptions, Workspace, builtin_tools};
 use secrecy::SecretString;
 
 pub use error::AssemblyError;
@@ -30,7 +31,7 @@ pub use redaction::log_filter;
 use crate::context::ContextFiles;
 use crate::prompt::{ContextNote, PromptParts, PromptSection};
 use crate::settings::Settings;
-use crate::{Environment, LocalRules, ProjectPaths, ResolvedProvider, Variable};
+use crate::{Environment, LocalRules, ProjectPaths, ResolvedProvider};
 
 /// Most output tokens of one answer when no profile sets them, whatever the model can do: some services
 /// refuse a request whose input and output limit together exceed the window, and this much leaves
@@ -65,6 +66,10 @@ pub struct SessionBlueprint {
     pub persistent: bool,
     /// Whether the hooks of the settings run.
     pub run_hooks: bool,
+    /// Whether Write and Edit change files that no call has read: for the calls of a person, who knows them.
+    pub changes_unseen: bool,
+    /// Where sessions that are not kept put outputs that results show only in part: a folder for temporary files.
+    pub temporary_outputs: Option<PathBuf>,
     /// Time and ids.
     pub ambient: Ambient,
 }
@@ -104,6 +109,8 @@ impl SessionBlueprint {
             session_id: None,
             persistent: true,
             run_hooks: true,
+            changes_unseen: false,
+            temporary_outputs: None,
             ambient: Ambient::default(),
         }
     }
@@ -117,8 +124,11 @@ impl SessionBlueprint {
         let effective =
             EffectivePermissions::resolve(&self.paths, &self.settings, &self.environment, &self.permissions)?;
         let (permissions, mut notices) = (effective.policy, effective.notices);
+        let confinement = effective.sandbox.confinement(&permissions);
+        let (search, notice) = search::backend(&self.settings, &self.environment);
+        notices.extend(notice);
         let folders = permissions.roots.get(1..).unwrap_or_default().to_vec();
-        let mut tools = self.tools(&folders, &permissions)?;
+        let mut tools = self.tools(&permissions, Equipment { confinement, search })?;
         permissions::check_names(&self.permissions, &tools, &mut notices);
         permissions::take_away(&mut tools, &permissions.rules.deny);
 
@@ -145,7 +155,8 @@ impl SessionBlueprint {
         options.ambient = self.ambient.clone();
         options.line_filter = Some(redaction::filter(&self.secrets()));
         options.rule_keeper = Some(Arc::new(LocalRules::new(&self.paths, self.settings.trusted)));
-        options.hooks = hooks::runner(self, &options, &folders)?;
+        options.temporary_outputs.clone_from(&self.temporary_outputs);
+        options.hooks = hooks::runner(self, &options)?;
         Ok(Assembly { options, notices })
     }
 
@@ -185,27 +196,34 @@ impl SessionBlueprint {
         note.render()
     }
 
+    /// The environment of commands: that of the host without its credentials, and over it the variables of the settings.
+    #[must_use]
+    pub fn command_environment(&self) -> Vec<(OsString, OsString)> {
+        surroundings::of_children(self)
+    }
+
     /// The built-in tools. Relative paths and commands start in the working directory, wherever in
     /// the project it is. What deny rules keep from being read stays out of searches.
     fn tools(
         &self,
-        folders: &[PathBuf],
         permissions: &PermissionPolicy,
+        equipment: Equipment,
     ) -> Result<Vec<Arc<dyn DynTool>>, AssemblyError> {
-        let others = std::iter::once(self.paths.root.clone()).chain(folders.iter().cloned());
-        let workspace = Workspace::new(&self.paths.cwd, others, self.paths.home.clone());
+        let workspace =
+            Workspace::new(&self.paths.cwd, permissions.roots.iter().cloned(), self.paths.home.clone());
+        let workspace = if self.changes_unseen { workspace.changing_unseen() } else { workspace };
         let mut options = ToolOptions::new(workspace, surroundings::of_children(self));
         options.address_policy = AddressPolicy::new(&self.settings.allowed_hosts)?;
-        options.search = self.search();
+        options.confinement = equipment.confinement;
+        options.search = equipment.search;
+        if let Some(name) = &self.settings.user_agent {
+            options.web_fetch.user_agent.clone_from(name);
+        }
+        options.web_fetch.clock = Arc::clone(&self.ambient.clock);
         options.unreadable = permissions
             .reading_denials()
             .map(|denials| -> PathFilter { Arc::new(move |path: &Path| denials.deny(path)) });
         Ok(builtin_tools(options))
-    }
-
-    fn search(&self) -> Option<Arc<dyn SearchBackend>> {
-        let key = self.environment.get(Variable::BRAVE_API_KEY)?;
-        Some(Arc::new(BraveSearch::new(SecretString::from(key))))
     }
 
     fn store(&self) -> Arc<dyn SessionStore> {
@@ -221,6 +239,15 @@ impl SessionBlueprint {
         let of_model = self.model.credential.as_ref().map(|credential| credential.secret().clone());
         of_model.into_iter().chain(redaction::secrets(&self.settings, &self.environment)).collect()
     }
+}
+
+/// What only some tools need.
+#[derive(Default)]
+struct Equipment {
+    /// Confines commands of Bash.
+    confinement: Option<Arc<dyn Confine>>,
+    /// Answers WebSearch.
+    search: Option<Arc<dyn SearchBackend>>,
 }
 
 /// The output limit of a model that the table knows; what others can do is for the provider to guess.

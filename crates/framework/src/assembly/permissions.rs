@@ -7,7 +7,7 @@ use robota_core::{DynTool, PermissionMode, PermissionPolicy, Rule, RuleSet};
 
 use super::{AssemblyError, folders};
 use crate::settings::{Settings, SourcedRule};
-use crate::{Environment, ProjectPaths, Variable};
+use crate::{Environment, ProjectPaths, Sandbox, SandboxPlan, Variable};
 
 /// What a host says about permissions, beyond settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,11 @@ pub struct PermissionOverrides {
     pub denied: Vec<String>,
     /// Folders added to the workspace; relative ones start at the working directory.
     pub additional_directories: Vec<PathBuf>,
+    /// Whether commands of Bash run in the sandbox; wins over settings.
+    pub sandbox: Option<bool>,
+    /// The program that confines itself and becomes a command, absolute: one whose `main` begins with the sandbox's
+    /// own. Without it there is no sandbox.
+    pub sandbox_helper: Option<PathBuf>,
 }
 
 /// The rules, mode and folders of a session: settings, environment and what the host says, joined.
@@ -31,6 +36,8 @@ pub struct EffectivePermissions {
     pub policy: PermissionPolicy,
     /// Who chose the mode.
     pub mode_source: ModeSource,
+    /// What confines the commands of Bash.
+    pub sandbox: Sandbox,
     /// What was left out: one sentence each, for a person.
     pub notices: Vec<String>,
 }
@@ -64,12 +71,16 @@ impl EffectivePermissions {
         let mut notices = Vec::new();
         let folders = folders::additional(paths, settings, overrides, &mut notices)?;
         let (mode, mode_source) = mode(settings, environment, overrides, &mut notices)?;
-        let roots = std::iter::once(paths.root.clone()).chain(folders).collect();
+        let roots: Vec<PathBuf> = std::iter::once(paths.root.clone()).chain(folders).collect();
+        let plan = SandboxPlan::resolve(paths, settings, environment, &roots, overrides.sandbox);
+        let sandbox = Sandbox::prepare(plan, overrides.sandbox_helper.as_ref());
+        notices.extend(sandbox.notice());
+        let confinement = sandbox.commands();
         let (cwd, home) = (paths.cwd.clone(), paths.home.clone());
         let protected_dirs = paths.user_dir.iter().chain([&paths.state_dir]).cloned().collect();
         let rules = rules(settings, overrides)?;
-        let policy = PermissionPolicy { mode, rules, roots, cwd, home, protected_dirs };
-        Ok(Self { policy, mode_source, notices })
+        let policy = PermissionPolicy { mode, rules, roots, cwd, home, protected_dirs, confinement };
+        Ok(Self { policy, mode_source, sandbox, notices })
     }
 }
 

@@ -29,21 +29,26 @@ pub(super) fn secrets<'a>(
     environment: &'a Environment,
 ) -> impl Iterator<Item = SecretString> + 'a {
     let profiles = settings.providers.values().chain(&settings.legacy_provider);
-    let of_profiles = profiles.filter_map(|profile| {
-        let key = profile.api_key.as_ref()?;
-        match key.expose_secret().strip_prefix("$ENV:") {
-            Some(name) => environment.lookup(name).map(SecretString::from),
-            None => Some(key.clone()),
-        }
-    });
+    let of_profiles = profiles.filter_map(|profile| profile.api_key.as_ref());
+    let of_search = settings.search.iter().filter_map(|search| search.api_key.as_ref());
+    let of_settings = of_profiles.chain(of_search).filter_map(|key| dereferenced(key, environment));
     let of_environment = [
         Variable::ANTHROPIC_API_KEY,
         Variable::ANTHROPIC_AUTH_TOKEN,
         Variable::OPENAI_API_KEY,
         Variable::BRAVE_API_KEY,
+        Variable::TAVILY_API_KEY,
     ];
     let of_environment = of_environment.into_iter().filter_map(|variable| environment.get(variable));
-    of_profiles.chain(of_environment.map(SecretString::from))
+    of_settings.chain(of_environment.map(SecretString::from))
+}
+
+/// The key itself, where the settings may only name the variable it is in; `None` when that is not set.
+pub(super) fn dereferenced(key: &SecretString, environment: &Environment) -> Option<SecretString> {
+    match key.expose_secret().strip_prefix("$ENV:") {
+        Some(name) => environment.lookup(name).map(SecretString::from),
+        None => Some(key.clone()),
+    }
 }
 
 /// Whether the credential is one, and not a placeholder.

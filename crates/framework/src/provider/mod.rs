@@ -80,6 +80,23 @@ impl Credential {
 }
 
 impl ResolvedProvider {
+    /// What stands for a model where none is needed, such as for running one tool: with no key and no address.
+    #[must_use]
+    pub fn none() -> Self {
+        Self {
+            name: "none".to_owned(),
+            kind: "none".to_owned(),
+            model: "none".to_owned(),
+            credential: None,
+            credential_source: None,
+            base_url: None,
+            base_url_source: None,
+            idle_timeout: DEFAULT_IDLE_TIMEOUT,
+            max_output_tokens: None,
+            options: RequestOptions::default(),
+        }
+    }
+
     /// Decides on a provider.
     ///
     /// The first of these that says anything decides: the override, `ROBOTA_PROVIDER`, the

@@ -49,6 +49,12 @@ pub enum ClaimKind {
     Compaction,
     /// What the log holds.
     Log,
+    /// What loosens the sandbox.
+    Sandbox,
+    /// The search engine.
+    Search,
+    /// What WebFetch calls itself.
+    UserAgent,
 }
 
 /// What one file of a project sets.
@@ -91,6 +97,7 @@ pub(super) fn restrict(file: &mut FileSettings, path: &Path, trusted: bool) -> V
         ask: std::mem::take(&mut file.ask),
         bypass_disabled: file.bypass_disabled.take(),
         hook_failure: file.hook_failure,
+        sandbox: file.sandbox.narrowing(),
         warnings: std::mem::take(&mut file.warnings),
         ..FileSettings::default()
     };
@@ -154,6 +161,11 @@ fn claims(file: &FileSettings) -> Vec<Claim> {
     if file.log != LogSettings::default() {
         add(ClaimKind::Log, "durability or raw capture".to_owned());
     }
+    file.sandbox.widening().into_iter().for_each(|what| add(ClaimKind::Sandbox, what));
+    if let Some(search) = &file.search {
+        add(ClaimKind::Search, with_address(search.provider.name(), search.base_url.as_deref()));
+    }
+    file.user_agent.iter().for_each(|name| add(ClaimKind::UserAgent, name.clone()));
     list
 }
 
@@ -205,6 +217,9 @@ impl ClaimKind {
             Self::Language => "a language".to_owned(),
             Self::Compaction => "a threshold for compaction".to_owned(),
             Self::Log => "what the log holds".to_owned(),
+            Self::Sandbox => "a looser sandbox".to_owned(),
+            Self::Search => "a search engine".to_owned(),
+            Self::UserAgent => "the name of WebFetch".to_owned(),
         }
     }
 
@@ -223,6 +238,9 @@ impl ClaimKind {
             Self::Language => "language",
             Self::Compaction => "compaction",
             Self::Log => "log",
+            Self::Sandbox => "looser sandbox",
+            Self::Search => "search engine",
+            Self::UserAgent => "name of WebFetch",
         }
     }
 }

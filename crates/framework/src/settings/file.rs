@@ -13,14 +13,14 @@ use super::suggestion::closest;
 use super::value::{auto_compact, base_url, choice, host, language, raw_capture, text, variable};
 use super::variables::TRUST_LEVELS;
 use super::{
-    AutoCompact, Format, Layer, LogSettings, ProviderProfile, SettingsError, SettingsWarning, SourcedRule,
-    Variables, hooks, jsonc,
+    AutoCompact, Format, Layer, LogSettings, ProviderProfile, SandboxSettings, SearchSettings, SettingsError,
+    SettingsWarning, SourcedRule, Variables, hooks, jsonc,
 };
 
 /// Modes of `.claude` files that robota does not have.
 const FOREIGN_MODES: [&str; 2] = ["auto", "dontAsk"];
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 18] = [
     "$schema",
     "autoCompactThreshold",
     "currentProvider",
@@ -35,7 +35,10 @@ const KEYS: [&str; 15] = [
     "permissions",
     "provider",
     "providers",
+    "sandbox",
+    "search",
     "web",
+    "webFetch",
 ];
 const PROFILE_KEYS: [&str; 7] =
     ["apiKey", "baseURL", "maxOutputTokens", "model", "options", "timeout", "type"];
@@ -67,6 +70,9 @@ pub(super) struct FileSettings {
     pub(super) hook_failure: Option<HookFailurePolicy>,
     pub(super) env: Variables,
     pub(super) allowed_hosts: Vec<String>,
+    pub(super) sandbox: SandboxSettings,
+    pub(super) search: Option<SearchSettings>,
+    pub(super) user_agent: Option<String>,
     pub(super) warnings: Vec<SettingsWarning>,
 }
 
@@ -91,9 +97,10 @@ pub(crate) fn allow_rules(layer: &Layer, text: &str) -> Result<Vec<String>, Sett
     Ok(file.allow.iter().map(|sourced| sourced.rule.text().to_owned()).collect())
 }
 
-struct Reader<'a> {
-    layer: &'a Layer,
-    settings: FileSettings,
+/// Reads one file; sections with many keys are read in files of their own.
+pub(super) struct Reader<'a> {
+    pub(super) layer: &'a Layer,
+    pub(super) settings: FileSettings,
 }
 
 impl Reader<'_> {
@@ -135,6 +142,9 @@ impl Reader<'_> {
                     }
                 }
                 "web" => self.web(&node)?,
+                "webFetch" => self.web_fetch(&node)?,
+                "sandbox" => self.sandbox(&node)?,
+                "search" => self.search(&node)?,
                 _ => self.unknown(&node, &name, "is not a setting of this version", &KEYS),
             }
         }
@@ -249,7 +259,7 @@ impl Reader<'_> {
 
     /// Notes a key that nothing is read from. Files of another program have many that are none of ours:
     /// there only slips of the pen count.
-    fn unknown(&mut self, node: &Node<'_>, name: &str, why: &str, known: &[&str]) {
+    pub(super) fn unknown(&mut self, node: &Node<'_>, name: &str, why: &str, known: &[&str]) {
         let meant = closest(name, known);
         let hint = match (meant, self.layer.format) {
             (Some(meant), _) => format!("did you mean `{meant}`?"),
@@ -259,7 +269,7 @@ impl Reader<'_> {
         self.warn(node, format!("`{}` {why}; {hint}", node.key()));
     }
 
-    fn warn(&mut self, node: &Node<'_>, message: String) {
+    pub(super) fn warn(&mut self, node: &Node<'_>, message: String) {
         self.settings.warnings.push(SettingsWarning {
             file: self.layer.path.clone(),
             line: node.line(),

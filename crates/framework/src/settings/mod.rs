@@ -2,9 +2,9 @@
 //! value, each counting for as much as it is trusted.
 //!
 //! User files widen, project files narrow: a project's own files count only where they deny or
-//! ask until the user trusts the folder (design section 6). Lists of rules, hooks and hosts are joined over
+//! ask until the user trusts the folder (design section 6). Lists of rules, hooks, hosts and folders are joined over
 //! the layers, so no layer can drop a rule of another; everything else is taken from the highest
-//! layer that sets it, provider profiles and `log` field by field (seed `001`, Settings Configuration).
+//! layer that sets it, provider profiles, `log` and `sandbox` field by field (seed `001`, Settings Configuration).
 
 mod claim;
 mod document;
@@ -17,9 +17,11 @@ mod own_variables;
 mod profile;
 mod read;
 mod record;
+mod sandbox;
 mod suggestion;
 mod value;
 mod variables;
+mod web;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -37,7 +39,9 @@ pub use layer::{Format, Layer, Scope};
 pub use profile::ProviderProfile;
 use read::read_file;
 pub use record::{AutoCompact, LogSettings};
+pub use sandbox::{NetworkMode, SandboxNetwork, SandboxSettings};
 pub use variables::Variables;
+pub use web::SearchSettings;
 
 use crate::ProjectPaths;
 
@@ -74,6 +78,12 @@ pub struct Settings {
     pub user_env: Variables,
     /// Hosts (`host` or `host:port`) that WebFetch may reach although they are not public.
     pub allowed_hosts: Vec<String>,
+    /// How commands of Bash are confined.
+    pub sandbox: SandboxSettings,
+    /// The search engine of WebSearch; `None` leaves it to the environment.
+    pub search: Option<SearchSettings>,
+    /// What WebFetch calls itself in requests.
+    pub user_agent: Option<String>,
     /// The files that were read, lowest layer first.
     pub files: Vec<PathBuf>,
     /// What has no effect, because this version does not know it.
@@ -197,6 +207,9 @@ impl Settings {
         }
         self.hooks.groups.extend(file.hooks.groups);
         self.allowed_hosts.extend(file.allowed_hosts);
+        self.sandbox.overlay(file.sandbox, paths);
+        self.search = file.search.or(self.search.take());
+        self.user_agent = file.user_agent.or(self.user_agent.take());
         if layer.scope == Scope::User {
             self.user_env.extend(file.env.clone());
         }

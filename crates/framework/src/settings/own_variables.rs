@@ -11,8 +11,13 @@ const TOGETHER: [&[Variable]; 2] = [
     &[Variable::OPENAI_API_KEY, Variable::OPENAI_BASE_URL],
 ];
 /// Variables that stand for themselves.
-const ALONE: [&[Variable]; 3] =
-    [&[Variable::ANTHROPIC_MODEL], &[Variable::OPENAI_MODEL], &[Variable::BRAVE_API_KEY]];
+const ALONE: [&[Variable]; 5] = [
+    &[Variable::ANTHROPIC_MODEL],
+    &[Variable::OPENAI_MODEL],
+    &[Variable::BRAVE_API_KEY],
+    &[Variable::TAVILY_API_KEY],
+    &[Variable::SEARXNG_URL],
+];
 
 impl Settings {
     /// `host` with the variables of models and services that the user's own `env` sets and `host` does not, as

@@ -2,7 +2,7 @@
 
 use robota_core::RawCapture;
 use robota_session::AutoCompactThreshold;
-use robota_tools::AddressPolicy;
+use robota_tools::{AddressPolicy, DomainAllowList};
 use secrecy::SecretString;
 use serde_json::Value;
 
@@ -70,6 +70,35 @@ pub(super) fn host(node: &Node<'_>) -> Result<String, SettingsError> {
     match AddressPolicy::new([&text]) {
         Ok(_) => Ok(text),
         Err(_) => Err(node.invalid(EXPECTED)),
+    }
+}
+
+/// `true` or `false`.
+pub(super) fn flag(node: &Node<'_>) -> Result<bool, SettingsError> {
+    node.value("true or false")
+}
+
+/// A host that commands in the sandbox may reach: `docs.rs`, `*.docs.rs`, or one of these and a port.
+pub(super) fn domain(node: &Node<'_>) -> Result<String, SettingsError> {
+    const EXPECTED: &str = "a host such as `docs.rs`, or `*.docs.rs` for those below it";
+    let text = text(node)?;
+    match DomainAllowList::new([&text]) {
+        Ok(_) => Ok(text),
+        Err(_) => Err(node.invalid(EXPECTED)),
+    }
+}
+
+/// Longest name of a program for servers, in bytes.
+const MAX_USER_AGENT: usize = 256;
+
+/// What a program calls itself in requests.
+pub(super) fn user_agent(node: &Node<'_>) -> Result<String, SettingsError> {
+    let name = text(node)?.trim().to_owned();
+    let is_plain = name.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain && name.len() <= MAX_USER_AGENT {
+        Ok(name)
+    } else {
+        Err(node.invalid("at most 256 characters of ASCII"))
     }
 }
 

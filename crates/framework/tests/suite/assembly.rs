@@ -80,9 +80,12 @@ fn a_tool_that_is_denied_as_a_whole_is_not_offered() {
     )]);
     let (mut blueprint, _) = blueprint(&workspace, "repo", Script::new());
     blueprint.permissions.denied = vec!["Bash".to_owned()];
-    assert_eq!(tool_names(&blueprint), ["Read", "Write", "Edit", "Glob", "Grep", "WebSearch"]);
+    assert_eq!(
+        tool_names(&blueprint),
+        ["Read", "Write", "Edit", "Glob", "Grep", "WebSearch", "AskUserQuestion", "TodoWrite"]
+    );
     blueprint.permissions.denied.push("Edit(*)".to_owned());
-    assert_eq!(tool_names(&blueprint), ["Read", "Glob", "Grep", "WebSearch"]);
+    assert_eq!(tool_names(&blueprint), ["Read", "Glob", "Grep", "WebSearch", "AskUserQuestion", "TodoWrite"]);
     let assembly = blueprint.assemble().unwrap();
     assert!(!assembly.options.system_prompt.contains("Bash"));
     let rules = &assembly.options.permissions.rules;

@@ -8,6 +8,7 @@ mod hooks;
 mod local_rules;
 mod prompt;
 mod provider;
+mod sandbox_settings;
 mod settings;
 mod trust;
 mod workspace;

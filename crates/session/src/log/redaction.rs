@@ -48,7 +48,7 @@ impl LineFilter {
     }
 
     /// How much of `text` may be written although more may follow; `None` when too much would wait.
-    pub(super) fn settled(&self, text: &str) -> Option<usize> {
+    pub(crate) fn settled(&self, text: &str) -> Option<usize> {
         let (settled, longest) = match &self.settled {
             Some(settled) => (settled(text).min(text.len()), LONGEST_BEGINNING),
             None => {

@@ -124,6 +124,7 @@ impl PermissionEnforcer {
             cwd: policy.cwd.clone(),
             home: policy.home.clone(),
             protected_dirs: policy.protected_dirs.clone(),
+            confinement: None,
         };
         let verdict = approved.evaluate(request.spec, request.access);
         verdict.decision == Decision::Allow && verdict.rule.is_some()
@@ -293,6 +294,7 @@ mod tests {
             cwd: cwd.clone(),
             home: None,
             protected_dirs: Vec::new(),
+            confinement: None,
         };
         let policy = Arc::new(Mutex::new(policy));
         let sink: Arc<dyn EventSink> = Arc::new(Prompt(Arc::clone(&conversation)));

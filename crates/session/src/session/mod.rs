@@ -64,6 +64,9 @@ pub struct Session {
     waiting_context: Mutex<Vec<String>>,
     /// What they said when the session was made or opened.
     said_at_start: OnceLock<HookOutcome>,
+    /// The message whose note about the run is to be repeated: the commands that ran after it may have left the folder
+    /// it names, where this run begins again.
+    outdated_note: OnceLock<String>,
     /// The history was cleared, and hooks are yet to be told.
     cleared: AtomicBool,
     /// Input of a turn whose future was dropped.

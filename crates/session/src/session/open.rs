@@ -6,16 +6,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, OnceLock};
 
 use robota_core::{
-    Agent, AgentConfig, EventKind, EventSink, History, SessionId, SessionSource, ToolSpec, Usage,
+    Agent, AgentConfig, EventKind, EventSink, History, OutputSpill, Rule, SessionId, SessionSource, ToolSpec,
+    Usage,
 };
 use serde_json::{Map, Value};
 
 use super::half_done::PROCESS_STOPPED;
 use super::sink::SessionSink;
-use super::{Facts, Session, SessionOptions, lock};
+use super::{Facts, Session, SessionOptions, lock, reminder};
 use crate::conversation::Attached;
 use crate::lifecycle_hooks::{HookFacts, LifecycleHooks};
 use crate::log::JournalOptions;
+use crate::outputs::SessionOutputs;
 use crate::permission::{Deciders, PermissionEnforcer};
 use crate::restate::restated;
 use crate::{
@@ -137,7 +139,9 @@ impl Session {
     }
 
     fn assemble(options: &SessionOptions, origin: Origin, log: Option<OpenLog>) -> Self {
-        let agent = agent_of(options);
+        let outputs = SessionOutputs::new(options, &origin.id);
+        let reading = outputs.as_ref().and_then(SessionOutputs::reading_rule);
+        let agent = agent_of(options, outputs);
         let persistent = log.is_some();
         let transcript = log.as_ref().map(|log| log.location.clone());
         let mut journal = JournalOptions::new(origin.id.clone());
@@ -150,7 +154,7 @@ impl Session {
         let conversation = Arc::new(converse(options, &origin, &journal, &sink));
         sink.count_in(&conversation);
         let told = HookFacts { session_id: origin.id.clone(), cwd: origin.cwd.clone(), transcript };
-        let (hooks, gate) = safeguards(options, told, &conversation, &sink);
+        let (hooks, gate) = safeguards(options, reading, told, &conversation, &sink);
         Self {
             conversation,
             sink,
@@ -162,6 +166,7 @@ impl Session {
             threshold: Mutex::new(options.auto_compact_threshold),
             waiting_context: Mutex::default(),
             said_at_start: OnceLock::new(),
+            outdated_note: OnceLock::new(),
             cleared: AtomicBool::new(false),
             unsent: Mutex::default(),
             completed_turns: AtomicUsize::new(0),
@@ -232,9 +237,18 @@ impl Session {
         *history = now;
     }
 
+    /// Brings what an earlier run has left to an end.
     fn settle(&self, started: &BTreeSet<String>) {
         self.sink.seen().started.clone_from(started);
         self.answer_half_done(PROCESS_STOPPED);
+        let specs = self.agent.tool_specs();
+        let is_command = |name: &str| {
+            specs.iter().any(|spec| spec.name == name && spec.class == robota_core::ToolClass::Execute)
+        };
+        let outdated = reminder::note_before_calls(self.lock_history().messages(), is_command);
+        if let Some(id) = outdated {
+            self.outdated_note.get_or_init(|| id);
+        }
     }
 }
 
@@ -288,7 +302,7 @@ impl Origin {
 }
 
 /// The engine of a session.
-fn agent_of(options: &SessionOptions) -> Agent {
+fn agent_of(options: &SessionOptions, outputs: Option<SessionOutputs>) -> Agent {
     Agent::new(AgentConfig {
         provider: Arc::clone(&options.provider),
         model: Arc::clone(&options.model),
@@ -298,6 +312,7 @@ fn agent_of(options: &SessionOptions) -> Agent {
         context_window: options.context_window,
         max_output_tokens: options.max_output_tokens,
         output_budget: options.output_budget,
+        spill: outputs.map(|outputs| Arc::new(outputs) as Arc<dyn OutputSpill>),
         idle_timeout: options.provider_timeout,
         raw_capture: options.raw_capture,
         ambient: options.ambient.clone(),
@@ -307,11 +322,15 @@ fn agent_of(options: &SessionOptions) -> Agent {
 /// Who stands around the tool calls of a session: its hooks, and its gate.
 fn safeguards(
     options: &SessionOptions,
+    reading: Option<Rule>,
     told: HookFacts,
     conversation: &Arc<Conversation>,
     sink: &Arc<SessionSink>,
 ) -> (Arc<LifecycleHooks>, PermissionEnforcer) {
-    let policy = Arc::new(Mutex::new(options.permissions.clone()));
+    let mut policy = options.permissions.clone();
+    // What the model is told to page through it can read in any mode.
+    policy.rules.allow.extend(reading);
+    let policy = Arc::new(Mutex::new(policy));
     let runner = options.hooks.clone();
     let sink: Arc<dyn EventSink> = Arc::<SessionSink>::clone(sink);
     let hooks = Arc::new(LifecycleHooks::new(runner, told, Arc::clone(&policy), Arc::clone(&sink)));

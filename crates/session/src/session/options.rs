@@ -71,6 +71,9 @@ pub struct SessionOptions {
     pub output_budget: usize,
     /// Where the session is kept.
     pub store: Arc<dyn SessionStore>,
+    /// Where whole outputs are kept of a session whose store keeps no files: a private folder in this one, removed
+    /// with the session. With neither, a result that is too long loses its middle for good.
+    pub temporary_outputs: Option<PathBuf>,
     /// Time and ids.
     pub ambient: Ambient,
     /// When the log is made to survive the death of the machine.
@@ -94,6 +97,7 @@ impl SessionOptions {
             cwd: cwd.clone(),
             home: None,
             protected_dirs: Vec::new(),
+            confinement: None,
         };
         Self {
             provider,
@@ -118,6 +122,7 @@ impl SessionOptions {
             max_output_tokens: None,
             output_budget: OUTPUT_BUDGET,
             store: Arc::new(NullStore),
+            temporary_outputs: None,
             ambient: Ambient::default(),
             durability: Durability::default(),
             line_filter: Some(redacting_filter(Redactor::default())),

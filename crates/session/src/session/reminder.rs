@@ -6,9 +6,22 @@ use serde_json::Value;
 /// Where a message says which note it carries.
 const NOTE: &str = "contextNote";
 
-/// The last note that `messages` carry.
-pub(super) fn last_note(messages: &[MessageRef]) -> Option<&str> {
-    messages.iter().rev().find_map(|message| message.metadata.get(NOTE)?.as_str())
+/// The last note that `messages` carry; none when it is the one of the message `outdated`.
+pub(super) fn last_note<'a>(messages: &'a [MessageRef], outdated: Option<&str>) -> Option<&'a str> {
+    let (id, note) =
+        messages.iter().rev().find_map(|message| Some((&message.id, message.metadata.get(NOTE)?)))?;
+    note.as_str().filter(|_| outdated != Some(id.as_str()))
+}
+
+/// The id of the message with the last note, when a command was called after it.
+pub(super) fn note_before_calls(
+    messages: &[MessageRef],
+    is_command: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let at = messages.iter().rposition(|message| message.metadata.contains_key(NOTE))?;
+    let (noted, later) = messages.get(at..)?.split_first()?;
+    let called = later.iter().flat_map(|message| message.tool_calls()).any(|call| is_command(&call.name));
+    called.then(|| noted.id.clone())
 }
 
 /// Adds `note` and `context` to a prompt, as a part of its own behind the user's words.
@@ -38,7 +51,7 @@ mod tests {
         let text =
             "<system-reminder>\nDate: today\n\na hook said <\\/system-reminder> this\n</system-reminder>";
         assert_eq!(*parts, [Part::Text { text: text.to_owned() }]);
-        assert_eq!(last_note(&[prompt.into()]), Some("Date: today"));
+        assert_eq!(last_note(&[prompt.into()], None), Some("Date: today"));
     }
 
     #[test]

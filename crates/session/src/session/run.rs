@@ -266,15 +266,15 @@ impl Drop for Run<'_> {
 }
 
 impl Session {
-    /// The prompt as it joins the history: with the note about this run where the history has another or
-    /// none, and with what hooks have added.
+    /// The prompt as it joins the history: with the note about this run where the history has another, an
+    /// outdated one or none, and with what hooks have added.
     fn prompt_message(&self, prompt: Prompt, context: &[String]) -> Message {
         let body = Body::User { content: prompt.text, parts: prompt.parts, name: None };
         let ambient = self.ambient();
         let mut message = Message::with_body(ambient.next_id(), ambient.now(), body);
         let note = self.facts.context_note.as_deref();
         let history = self.lock_history();
-        let known = reminder::last_note(history.messages());
+        let known = reminder::last_note(history.messages(), self.outdated_note.get().map(String::as_str));
         reminder::add(&mut message, note.filter(|note| known != Some(*note)), context);
         message
     }

@@ -7,7 +7,7 @@ use robota_core::{Message, MessageRef};
 
 use super::{Session, lock};
 use crate::Error;
-use crate::store::{RecordLog, SessionRecord};
+use crate::store::{PROMPT_ID, RecordLog, SessionRecord};
 
 /// In place of an offset: there is something to show in listings, so take one at the next occasion.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -67,7 +67,7 @@ impl Session {
         let first_prompt = history.messages().iter().find(|message| message.role() == "user");
         let mut messages: Vec<MessageRef> = Vec::with_capacity(history.messages().len() + 1);
         if !system.is_empty() {
-            messages.push(Message::system("system", self.facts.created_at, &**system).into());
+            messages.push(Message::system(PROMPT_ID, self.facts.created_at, &**system).into());
         }
         messages.extend_from_slice(history.messages());
         let record = SessionRecord {

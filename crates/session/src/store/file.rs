@@ -19,14 +19,15 @@ use super::vouch::vouches_for;
 use super::whole_log::without_payloads;
 use super::{Deleted, Listing, SessionHead, SessionStore, Snapshot, StoredSession};
 use crate::log::Tail;
-use crate::{Error, LogReader, LogSource, OpenLog, Payload, files};
+use crate::{Error, LogReader, LogSource, OpenLog, Payload, files, outputs};
 
 /// Keeps sessions in a folder, usually `<project>/.robota` (design section 5):
 ///
 /// - `logs/{id}.jsonl`, the log;
 /// - `logs/{id}.payloads/{sha256}.json`, its fields larger than 32 KiB;
 /// - `sessions/{id}.json`, the snapshot, an `ISessionRecord` of seed `000`;
-/// - `sessions/{id}.lock`, held by the one writer.
+/// - `sessions/{id}.lock`, held by the one writer;
+/// - `outputs/{id}/{call}.txt`, whole outputs of tools that results show only in part.
 ///
 /// Folders are made when the first session is, private to the user and hidden from git by a
 /// `.gitignore` of their own.
@@ -57,7 +58,7 @@ impl FileStore {
     #[must_use]
     pub fn with_clock(base: impl Into<PathBuf>, clock: Arc<dyn Clock>) -> Self {
         let base = base.into();
-        let (sessions, logs) = (base.join("sessions"), base.join("logs"));
+        let (sessions, logs) = (sessions_folder(&base), logs_folder(&base));
         Self { folders: Arc::new(Folders { base, sessions, logs, clock }) }
     }
 
@@ -99,7 +100,7 @@ impl FileStore {
         Ok(LogReader::new(GrowingLog::new(log)).with_payloads(id.clone(), self.folders.payloads(id)))
     }
 
-    /// Removes the session `id`: its snapshot, its log, and the payloads of its log. A session that is not
+    /// Removes the session `id`: its snapshot, its log, the payloads of its log, and its outputs. A session that is not
     /// there is no error.
     ///
     /// # Errors
@@ -162,6 +163,16 @@ impl FileStore {
                 .map_err(|error| Error::storage("the file store was stopped", error))?
         })
     }
+}
+
+/// Where snapshots and locks are.
+pub(super) fn sessions_folder(base: &Path) -> PathBuf {
+    base.join("sessions")
+}
+
+/// Where logs and payloads are.
+pub(super) fn logs_folder(base: &Path) -> PathBuf {
+    base.join("logs")
 }
 
 impl SessionStore for FileStore {
@@ -231,6 +242,10 @@ impl SessionStore for FileStore {
         })
     }
 
+    fn outputs(&self, id: &SessionId) -> Option<PathBuf> {
+        Some(outputs::folder_of(&self.folders.base, id))
+    }
+
     fn delete<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, Result<(), Error>> {
         let id = id.clone();
         self.blocking(move |folders| folders.delete(&id).map(drop))
@@ -257,7 +272,7 @@ impl Folders {
         }
         let (lines, payloads) = without_payloads(id, lines);
         let written = self.write_whole(id, &path, &lines, payloads);
-        let file = written.inspect_err(|_| drop(remove_all(&self.sessions, &self.logs, id)))?;
+        let file = written.inspect_err(|_| drop(remove_all(&self.base, id)))?;
         Ok(self.open_log(id, file, lines.len() as u64, lock))
     }
 
@@ -315,7 +330,7 @@ impl Folders {
             return Ok(Deleted::nothing(id));
         }
         let _lock = self.make_and_lock(id)?;
-        remove_all(&self.sessions, &self.logs, id)
+        remove_all(&self.base, id)
     }
 
     /// Whether something stands where the files of the session `id` do.

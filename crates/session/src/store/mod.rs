@@ -24,6 +24,8 @@ mod timeline;
 mod vouch;
 mod whole_log;
 
+use std::path::PathBuf;
+
 use futures_util::future::BoxFuture;
 use robota_core::SessionId;
 
@@ -37,6 +39,7 @@ pub(crate) use lock::SessionLock;
 pub use memory::MemoryStore;
 pub use null::NullStore;
 pub(crate) use payloads::payload_folder;
+pub(crate) use record::PROMPT_ID;
 pub use record::{RecordLog, SessionRecord};
 pub use remove::{Deleted, DeletedFile};
 pub(crate) use remove::{remove_all, remove_file};
@@ -127,7 +130,14 @@ pub trait SessionStore: Send + Sync {
         Box::pin(async { Ok(true) })
     }
 
-    /// Removes the session `id` with its log and payloads. A session that is not there is no error.
+    /// The folder for whole outputs of the session `id`, which its results show only in part; it need not exist.
+    /// `None` from a store that keeps no files. Whoever has the session open writes there, and
+    /// [`delete`](SessionStore::delete) removes it.
+    fn outputs(&self, _id: &SessionId) -> Option<PathBuf> {
+        None
+    }
+
+    /// Removes the session `id` with its log, payloads and outputs. A session that is not there is no error.
     ///
     /// # Errors
     ///

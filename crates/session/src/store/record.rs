@@ -183,9 +183,9 @@ impl SessionRecord {
     pub fn into_stored(mut self) -> StoredSession {
         let system = self.take_system_message();
         let (messages, mut entries) = (std::mem::take(&mut self.messages), std::mem::take(&mut self.history));
-        let foreign = self.log.is_none();
         let compacted = self.log.is_none_or(|log| log.compacted);
-        if foreign && entries.first().and_then(message_of).is_some_and(is_system) {
+        let first = entries.first().and_then(message_of).filter(|message| is_system(message));
+        if first.is_some_and(|first| self.repeats_prompt(first, system.as_ref())) {
             entries.remove(0);
         }
         if entries.is_empty() {
@@ -211,16 +211,30 @@ impl SessionRecord {
     }
 
     /// Takes the system prompt off the messages, where it was put before them.
-    fn take_system_message(&mut self) -> Option<Arc<str>> {
+    fn take_system_message(&mut self) -> Option<MessageRef> {
         let put_there = match self.log {
-            None => true,
+            None => !self.has_no_prompt(),
             Some(log) => log.compacted && self.system_prompt.is_some(),
         };
         let is_there = put_there && self.messages.first().is_some_and(is_system);
-        is_there.then(|| self.messages.remove(0).text().into())
+        is_there.then(|| self.messages.remove(0))
     }
 
-    fn with_history(self, history: History, system: Option<Arc<str>>) -> StoredSession {
+    /// Whether the system message `first`, with which the timeline begins, is the prompt that `system` is. Only
+    /// the original puts it there; what was said to the model in a session of ours may begin with such a message.
+    fn repeats_prompt(&self, first: &MessageRef, system: Option<&MessageRef>) -> bool {
+        let of_original =
+            system.map_or(!self.has_no_prompt(), |system| system.id == first.id || system.id != PROMPT_ID);
+        self.log.is_none() && of_original
+    }
+
+    /// Whether the record says that there was no system prompt, which one of the original never does.
+    fn has_no_prompt(&self) -> bool {
+        self.system_prompt.as_deref() == Some("")
+    }
+
+    fn with_history(self, history: History, system: Option<MessageRef>) -> StoredSession {
+        let system = system.map(|message| message.text().into());
         let mut stored = StoredSession::new(self.id);
         stored.name = self.name;
         stored.cwd = self.cwd;
@@ -240,6 +254,9 @@ impl SessionRecord {
         stored
     }
 }
+
+/// Id of the message in which a record of ours repeats the system prompt.
+pub(crate) const PROMPT_ID: &str = "system";
 
 fn is_system(message: &MessageRef) -> bool {
     message.role() == "system"

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use robota_core::SessionId;
 use serde::Serialize;
 
+use super::file::{logs_folder, sessions_folder};
 use super::listing::{log_path, record_path};
 use super::payloads::payload_folder;
-use crate::{Error, files};
+use crate::{Error, files, outputs};
 
 /// What was removed of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -47,13 +48,16 @@ impl Deleted {
     }
 }
 
-/// Removes the files of the session `id`, whose lock the caller has. The log goes last: as long as it is
+/// Removes the files of the session `id` in the store in `base`, whose lock the caller has. The log goes last: as long as it is
 /// there, the session can be deleted again.
-pub(crate) fn remove_all(sessions: &Path, logs: &Path, id: &SessionId) -> Result<Deleted, Error> {
+pub(crate) fn remove_all(base: &Path, id: &SessionId) -> Result<Deleted, Error> {
+    let (sessions, logs) = (&sessions_folder(base), &logs_folder(base));
     let mut deleted = Deleted::nothing(id);
     remove(record_path(sessions, id), &mut deleted)?;
     let folder = payload_folder(logs, id);
-    remove_payloads(&folder, &mut deleted).map_err(cannot_remove(&folder))?;
+    remove_flat_folder(&folder, &mut deleted).map_err(cannot_remove(&folder))?;
+    let folder = outputs::folder_of(base, id);
+    remove_flat_folder(&folder, &mut deleted).map_err(cannot_remove(&folder))?;
     remove(log_path(logs, id), &mut deleted)?;
     Ok(deleted)
 }
@@ -71,8 +75,8 @@ pub(crate) fn remove_file(path: &Path) -> io::Result<Option<u64>> {
     Ok(Some(metadata.len()))
 }
 
-/// Removes a folder of payloads. A link in its place goes, and what it points to stays.
-fn remove_payloads(folder: &Path, deleted: &mut Deleted) -> io::Result<()> {
+/// Removes a folder of files. A link in its place goes, and what it points to stays.
+fn remove_flat_folder(folder: &Path, deleted: &mut Deleted) -> io::Result<()> {
     let Some(metadata) = files::found(folder)? else { return Ok(()) };
     if !metadata.is_dir() {
         return files::remove(folder);

@@ -47,6 +47,7 @@ impl Bench {
             context_window: 10_000,
             max_output_tokens: None,
             output_budget: 0,
+            spill: None,
             idle_timeout: None,
             raw_capture: RawCapture::Off,
             ambient: fixed_ambient(),

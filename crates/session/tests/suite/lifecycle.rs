@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use robota_core::{
-    ContextState, ErrorKind as CoreErrorKind, EventKind, HookCall, HookOutcome, Part, ProviderErrorKind,
-    SessionSource, ToolOutcome, TurnAbortReason, TurnEnd,
+    ContextState, ErrorKind as CoreErrorKind, EventKind, HookCall, HookOutcome, Part, PermissionMode,
+    ProviderErrorKind, SessionSource, ToolOutcome, TurnAbortReason, TurnEnd,
 };
 use robota_session::{CompactEvent, ErrorKind, Session, SessionObserver, SessionOptions, ToolExecution};
 use robota_testkit::{Gate, Reply, Script, ScriptedHooks};
 use serde_json::json;
 
+use crate::permission::shell;
 use crate::scene::{Scene, TestTool, id, names, wait_for};
 
 /// A scene with hooks.
@@ -138,6 +139,29 @@ async fn the_note_about_a_run_is_sent_when_it_changes() {
     resumed.run("And now?").await.unwrap();
     scene.provider = provider;
     assert_eq!(reminders(&scene), [monday, "<system-reminder>\nDate: Tuesday\n</system-reminder>"]);
+}
+
+#[tokio::test]
+async fn a_run_that_begins_in_its_folder_again_says_so_after_commands() {
+    let mut scene = shell(&["cd src"]).scene;
+    scene.options.permissions.mode = PermissionMode::BypassPermissions;
+    scene.options.context_note = Some("Working directory: /w".into());
+    let session = Session::create(scene.options()).await.unwrap();
+    session.run("Hi").await.unwrap();
+    session.shutdown("other").await.unwrap();
+    let note = "<system-reminder>\nWorking directory: /w\n</system-reminder>";
+    assert_eq!(reminders(&scene), [note]);
+
+    for prompts in [2, 1] {
+        let (provider, options) = scene.options_with(Script::new().reply("One.").reply("Two."));
+        let resumed = Session::resume(options, &id("s")).await.unwrap();
+        for _ in 0..prompts {
+            resumed.run("Where am I?").await.unwrap();
+        }
+        resumed.shutdown("other").await.unwrap();
+        scene.provider = provider;
+        assert_eq!(reminders(&scene), [note, note], "once after the commands");
+    }
 }
 
 #[tokio::test]

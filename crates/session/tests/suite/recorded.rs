@@ -181,6 +181,7 @@ pub(crate) async fn turns(script: Script, max_rounds: u32, outside: Outside) -> 
         context_window: 0,
         max_output_tokens: None,
         output_budget: 0,
+        spill: None,
         idle_timeout: None,
         raw_capture: RawCapture::Off,
         ambient: fixed_ambient(),

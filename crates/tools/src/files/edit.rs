@@ -1,48 +1,28 @@
-//! Edit: replaces an exact text in a file.
+//! Edit: replaces exact texts in a file.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use robota_core::{Access, PathAccess, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::json;
 
-use super::atomic;
+use super::alone::alone_with;
+use super::atomic::is_changed;
+use super::decoded::Decoded;
 use super::diff::unified;
+use super::edit_input::EditInput;
 use super::exact;
-use super::matching::{Plan, apply, plan};
 use super::missing::missing_path;
-use super::near_miss::closest_place;
-use super::read_state::content_hash;
-use super::seen::seen_content;
-use super::snippet::{around_changes, start_lines};
-use super::target::regular_file;
+use super::rewrite::{Rewritten, rewrite};
+use super::seen::{Known, seen_content};
+use super::snippet::around_changes;
+use super::target::{named_file, regular_file, unencodable};
 use crate::blocking;
 use crate::failure::Failure;
-use crate::input::{PathInput, Switch};
 use crate::workspace::Workspace;
-
-const BYTE_ORDER_MARK: &str = "\u{FEFF}";
-/// Lines named when a text is ambiguous.
-const MAX_NAMED_LINES: usize = 5;
 
 pub(crate) struct Edit {
     pub(crate) workspace: Workspace,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct EditInput {
-    #[serde(alias = "file_path", alias = "path", alias = "filename", alias = "file")]
-    file_path: PathInput,
-    #[serde(alias = "old_string", alias = "oldText", alias = "old_text", alias = "old_str")]
-    old_string: String,
-    #[serde(alias = "new_string", alias = "newText", alias = "new_text", alias = "new_str")]
-    new_string: String,
-    /// Replace every occurrence.
-    #[serde(default, alias = "replace_all")]
-    replace_all: Switch,
 }
 
 impl Tool for Edit {
@@ -78,91 +58,56 @@ impl Tool for Edit {
 
 impl Edit {
     fn edit(&self, input: &EditInput) -> Result<ToolOutcome, Failure> {
-        check_strings(input)?;
-        let path = input.file_path.resolve(&self.workspace);
+        let path = named_file(&self.workspace, &input.file_path)?;
+        let _alone = alone_with(path);
         let shown = self.workspace.display(path);
-        let reads = self.workspace.reads();
-        let _alone = reads.exclusive();
-        let content = self.known_text(path)?;
-        let (mark, text) = match content.strip_prefix(BYTE_ORDER_MARK) {
-            Some(text) => (BYTE_ORDER_MARK, text),
-            None => ("", content.as_str()),
-        };
-        let plan = plan(text, &input.old_string, &input.new_string);
-        check_places(&shown, text, &plan, input)?;
-
-        let new_text = apply(text, &plan);
-        let new_content = [mark, &new_text].concat();
-        let replaced = atomic::replace(path, new_content.as_bytes());
-        let metadata = replaced.map_err(|error| exact::failure(&self.workspace, "write", path, &error))?;
-        reads.record(path, &metadata, Some(content_hash(new_content.as_bytes())));
-        Ok(outcome(&shown, text, &new_text, &plan))
+        let (file, stat) = self.known_text(path)?;
+        let made = rewrite(&shown, file.mark(), file.text(), &input.edits)?;
+        let content = file.encode(&made.content).map_err(|error| unencodable(&shown, &error))?;
+        let replaced = self.workspace.replace(path, &content, Some(&stat));
+        let stat = replaced.map_err(|error| self.not_replaced(path, &error))?;
+        self.workspace.reads().record_content(path, stat, &content);
+        Ok(outcome(&shown, &file, &made, input.edits.len()))
     }
 
     /// The text of the file, which the model must have seen.
-    fn known_text(&self, path: &Path) -> Result<String, Failure> {
-        let shown = self.workspace.display(path);
+    fn known_text(&self, path: &Path) -> Result<(Decoded, super::stat::Stat), Failure> {
         if regular_file(&self.workspace, path)?.is_none() {
             return Err(missing_path(&self.workspace, path));
         }
-        let content = seen_content(&self.workspace, path)?;
-        String::from_utf8(content).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            let message =
-                format!("{shown} is not UTF-8 text (byte {at}); change it with a program through Bash");
-            Failure::new("not_utf8", message)
-        })
+        let Known { content, stat } = seen_content(&self.workspace, path)?;
+        let text = Decoded::new(content).ok_or_else(|| {
+            let shown = self.workspace.display(path);
+            let message = format!("{shown} is binary or damaged text; change it with a program through Bash");
+            Failure::new("not_text", message)
+        })?;
+        Ok((text, stat))
     }
-}
 
-fn check_strings(input: &EditInput) -> Result<(), Failure> {
-    if input.old_string.is_empty() {
-        let message = "oldString is empty; give the text to replace, or use Write to create a file";
-        return Err(Failure::new("invalid_argument", message));
-    }
-    if input.old_string == input.new_string {
-        return Err(Failure::new(
-            "invalid_argument",
-            "oldString and newString are the same; nothing to change",
-        ));
-    }
-    Ok(())
-}
-
-fn check_places(shown: &str, text: &str, plan: &Plan, input: &EditInput) -> Result<(), Failure> {
-    match plan.places.len() {
-        0 => {
-            let hint = closest_place(text, &input.old_string).map(|place| format!("; {place}"));
-            let hint = hint.unwrap_or_default();
-            Err(Failure::new("no_match", format!("oldString does not occur in {shown}{hint}")))
-        }
-        1 => Ok(()),
-        _ if input.replace_all.0 => Ok(()),
-        count => {
-            let line = |at: usize| text.get(..at).unwrap_or_default().matches('\n').count() + 1;
-            let named = plan.places.iter().take(MAX_NAMED_LINES).map(|place| line(place.start).to_string());
-            let named: Vec<String> = named.collect();
-            let more = if count > MAX_NAMED_LINES { ", …" } else { "" };
-            let message = format!(
-                "oldString occurs {count} times in {shown} (lines {}{more}); include more lines around the one you \
-                 mean, or set replaceAll",
-                named.join(", ")
-            );
-            Err(Failure::new("ambiguous", message))
+    fn not_replaced(&self, path: &Path, error: &std::io::Error) -> Failure {
+        // What another program has put there just now may be told.
+        match seen_content(&self.workspace, path) {
+            Err(failure) if is_changed(error) => failure,
+            _ => exact::failure(&self.workspace, "write", path, error),
         }
     }
 }
 
-fn outcome(shown: &str, old_text: &str, new_text: &str, plan: &Plan) -> ToolOutcome {
-    let starts = start_lines(old_text, plan);
-    let count = starts.len();
-    let times = if count == 1 { String::new() } else { format!(" ({count} replacements)") };
-    let snippet = around_changes(new_text, &starts, plan);
+fn outcome(shown: &str, file: &Decoded, made: &Rewritten, edits: usize) -> ToolOutcome {
+    let (old, new) = (file.text(), made.content.get(file.mark().len()..).unwrap_or_default());
+    let diff = unified(shown, old, new, &made.changes);
+    let times = match (edits, made.replacements) {
+        (1, 1) => String::new(),
+        (1, count) => format!(" ({count} replacements)"),
+        (edits, count) if edits == count => format!(" ({edits} edits)"),
+        (edits, count) => format!(" ({edits} edits, {count} replacements)"),
+    };
     let facts = json!({
-        "startLine": starts.first(),
-        "startLines": starts,
-        "replacements": count,
-        "diff": unified(shown, old_text, new_text),
+        "startLine": diff.start_lines.first(),
+        "startLines": diff.start_lines,
+        "replacements": made.replacements,
+        "diff": diff.text,
     });
+    let snippet = around_changes(new, &made.changes);
     ToolOutcome::success(format!("edited {shown}{times}\n{snippet}")).with_structured(facts)
 }

@@ -52,7 +52,7 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
 /// # Errors
 ///
 /// As [`open_file`].
-pub(super) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     open(path, OFlags::RDONLY | OFlags::DIRECTORY).map(OwnedFd::from)
 }
 
@@ -61,7 +61,7 @@ pub(super) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
 /// # Errors
 ///
 /// As [`open_file`]; folders made before the error stay.
-pub(super) fn hold_folder(path: &Path, create: bool) -> io::Result<OwnedFd> {
+pub(crate) fn hold_folder(path: &Path, create: bool) -> io::Result<OwnedFd> {
     match open(path, HOLD) {
         Ok(folder) => Ok(folder.into()),
         Err(error) if create && error.kind() == io::ErrorKind::NotFound => make_folder(path, error),
@@ -77,11 +77,6 @@ fn make_folder(path: &Path, missing: io::Error) -> io::Result<OwnedFd> {
         Ok(()) | Err(Errno::EXIST) => Ok(step(&above, name, HOLD)?),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Whether there is a folder at `path`.
-pub(crate) fn is_folder(path: &Path) -> bool {
-    look(path).and_then(|found| found.metadata()).is_ok_and(|found| found.is_dir())
 }
 
 /// Whether an opening failed because of a symlink.

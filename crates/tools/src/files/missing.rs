@@ -1,14 +1,10 @@
 //! Help for a path that does not exist.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-
-use rustix::fs::{Dir, FileType};
 
 use similar::get_close_matches;
 
-use super::exact::{is_folder, open_folder};
+use super::stat::Kind;
 use crate::failure::Failure;
 use crate::workspace::Workspace;
 
@@ -22,10 +18,10 @@ const MAX_SUGGESTIONS: usize = 3;
 pub(crate) fn missing_path(workspace: &Workspace, path: &Path) -> Failure {
     let shown = workspace.display(path);
     let hint = match path.parent() {
-        Some(folder) if is_folder(folder) => similar_names(workspace, path),
+        Some(folder) if workspace.is_folder(folder) => similar_names(workspace, path),
         _ => path
             .ancestors()
-            .find(|above| is_folder(above))
+            .find(|above| workspace.is_folder(above))
             .map(|above| format!("the path exists only up to {}", workspace.display(above))),
     };
     let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
@@ -34,14 +30,9 @@ pub(crate) fn missing_path(workspace: &Workspace, path: &Path) -> Failure {
 
 fn similar_names(workspace: &Workspace, path: &Path) -> Option<String> {
     let (folder, wanted) = (path.parent()?, path.file_name()?.to_string_lossy().to_lowercase());
-    let listed = Dir::read_from(open_folder(folder).ok()?).ok()?;
-    let mut names: Vec<String> = Vec::new();
-    for entry in listed.flatten().take(MAX_NAMES) {
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name != "." && name != ".." && !is_hidden(workspace, &folder.join(name), entry.file_type()) {
-            names.push(name.to_string_lossy().into_owned());
-        }
-    }
+    let listed = workspace.entries(folder, MAX_NAMES).ok()?.into_iter();
+    let open = listed.filter(|(name, kind)| !is_hidden(workspace, &folder.join(name), *kind));
+    let names: Vec<String> = open.map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
     let candidates: Vec<&str> = lower.iter().map(String::as_str).collect();
     let mut close = get_close_matches(wanted.as_str(), &candidates, MAX_SUGGESTIONS, 0.6);
@@ -53,8 +44,8 @@ fn similar_names(workspace: &Workspace, path: &Path) -> Option<String> {
 }
 
 /// Whether rules deny reading it, under its own name or where it leads.
-fn is_hidden(workspace: &Workspace, path: &Path, kind: FileType) -> bool {
+fn is_hidden(workspace: &Workspace, path: &Path, kind: Option<Kind>) -> bool {
     // Some file systems do not say what an entry is.
-    let may_lead_away = matches!(kind, FileType::Symlink | FileType::Unknown);
+    let may_lead_away = matches!(kind, Some(Kind::Symlink) | None);
     workspace.is_left_out(path) || (may_lead_away && workspace.is_left_out(&workspace.resolve_path(path)))
 }

@@ -1,38 +1,43 @@
-//! Read: a slice of a text file, or an image.
+//! Read: lines of a text file, pages of a PDF, cells of a notebook, or an image.
 
-use std::fs::{File, Metadata};
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{self, BufRead, BufReader, Read as _, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use robota_core::{
-    Access, Part, PathAccess, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec,
-};
+use robota_core::{Access, PathAccess, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::slice::{MAX_LINE_CHARS, Slice, read_slice};
+use super::line_index::LineIndex;
+use super::passing::{Decoding, Hashing};
+use super::reach::Content;
+use super::read_state::ContentHash;
+use super::seen::keep_for_later;
+use super::shown::numbered;
+use super::slice::{End, Lines, Place, Range, read_lines};
+use super::stat::Stat;
 use super::target::open_regular;
 use crate::blocking;
+use crate::document::image::{image_header, other_kind};
+use crate::document::pdf::is_pdf;
+use crate::document::text::{TextEncoding, detect};
 use crate::failure::Failure;
 use crate::input::{PathInput, WholeNumber};
 use crate::workspace::Workspace;
 
 const DEFAULT_LIMIT: usize = 2_000;
-/// A NUL among the first bytes makes a file binary.
-const BINARY_PROBE: usize = 8 * 1024;
-/// The largest image, so that its base64 form stays under 5 MiB.
-const MAX_IMAGE_BYTES: u64 = 3_932_160;
 /// Larger files are known by their stamp only.
 const MAX_HASHED_BYTES: u64 = 8 * 1024 * 1024;
-const BUFFER: usize = 64 * 1024;
+/// Bytes passed by one call on the way to its first line.
+const REACH: u64 = 8 * 1024 * 1024 * 1024;
+const BUFFER: usize = 256 * 1024;
 
 pub(crate) struct Read {
-    pub(crate) workspace: Workspace,
+    pub(super) workspace: Workspace,
+    /// Where paging on goes on.
+    lines: LineIndex,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -48,6 +53,18 @@ pub(crate) struct ReadInput {
     #[serde(default)]
     #[schemars(with = "WholeNumber")]
     limit: Option<WholeNumber>,
+    /// Of a PDF, such as 3 or 1-5; at most 20.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pages: Option<PagesInput>,
+}
+
+/// Pages as models write them.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum PagesInput {
+    Text(String),
+    Number(WholeNumber),
 }
 
 impl Tool for Read {
@@ -57,8 +74,8 @@ impl Tool for Read {
         ToolSpec::new(
             "Read",
             ToolClass::Inspect,
-            "Reads a text file as `number<TAB>line`, or shows a PNG, JPEG, GIF or WebP image. Use offset and limit \
-             for parts of long files.",
+            "Reads a text file as `number<TAB>line`, a PDF as text, a notebook as cells, or shows a PNG, JPEG, GIF \
+             or WebP image. Use offset and limit for parts of long files.",
         )
         .read_only()
         .with_spellings(&[
@@ -80,82 +97,184 @@ impl Tool for Read {
     }
 }
 
+/// A file that is being read.
+pub(super) struct Opened<'a> {
+    pub(super) path: &'a Path,
+    /// The path for the model.
+    pub(super) shown: String,
+    pub(super) stat: Stat,
+    pub(super) reader: BufReader<Content>,
+    pub(super) stop: &'a CancellationToken,
+}
+
+impl Opened<'_> {
+    /// The failure for an error of reading.
+    pub(super) fn failed(&self, error: &io::Error) -> Failure {
+        Failure::io("read", &self.shown, error)
+    }
+}
+
 impl Read {
+    pub(crate) fn new(workspace: Workspace) -> Self {
+        Self { workspace, lines: LineIndex::default() }
+    }
+
     fn read(&self, input: &ReadInput, stop: &CancellationToken) -> Result<ToolOutcome, Failure> {
         let path = input.file_path.resolve(&self.workspace);
         let shown = self.workspace.display(path);
-        let failed = |error| Failure::io("read", &shown, &error);
-        let (file, metadata) = open_regular(&self.workspace, path)?;
-        let mut reader = BufReader::with_capacity(BUFFER, file);
-        let start = reader.fill_buf().map_err(failed)?;
-        if let Some(mime_type) = image_type(start) {
-            return self.image(path, reader, &metadata, mime_type);
+        let (file, stat) = open_regular(&self.workspace, path)?;
+        let reader = BufReader::with_capacity(BUFFER, file);
+        let mut opened = Opened { path, shown, stat, reader, stop };
+        if let Err(error) = opened.reader.fill_buf() {
+            return Err(opened.failed(&error));
         }
-        if start.iter().take(BINARY_PROBE).any(|byte| *byte == 0) {
-            let message = format!("{shown} is a binary file of {} bytes", metadata.len());
-            return Err(Failure::new("binary", message));
+        let start = opened.reader.buffer();
+        if is_pdf(start) {
+            let pages = input.pages.as_ref().map(PagesInput::range).transpose()?;
+            return self.pdf(opened, pages);
+        }
+        if input.pages.is_some() {
+            let message = format!("{} is not a PDF; pages is for PDF files only", opened.shown);
+            return Err(Failure::new("invalid_argument", message));
+        }
+        if let Some(header) = image_header(start) {
+            return self.image(opened, header);
         }
         let first = input.offset.map_or(1, |offset| offset.count().max(1));
         let limit = input.limit.map_or(DEFAULT_LIMIT, |limit| limit.count().max(1));
-        let hashed = metadata.len() <= MAX_HASHED_BYTES;
-        let slice = read_slice(&mut reader, (first, limit), hashed, stop).map_err(failed)?;
-        if slice.shown == 0 && first > 1 {
-            let message = format!("{shown} has only {} lines; there is no line {first}", slice.passed);
-            return Err(Failure::new("beyond_end", message));
+        let range = Range { first, limit, reach: REACH };
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
+            && let Some(cells) = self.notebook(&mut opened, range)?
+        {
+            return Ok(cells);
         }
-        self.workspace.reads().record(path, &metadata, slice.hash);
-        Ok(text_outcome(slice, first))
+        self.text(opened, range)
     }
 
-    fn image(
+    fn text(&self, mut opened: Opened<'_>, range: Range) -> Result<ToolOutcome, Failure> {
+        let start = opened.reader.buffer();
+        let Some(encoding) = detect(start, start.len() as u64 == opened.stat.size) else {
+            return Err(binary(&opened));
+        };
+        let (lines, hash) = match self.lines(&mut opened, range, encoding) {
+            Ok(read) => read,
+            Err(error) => return Err(opened.failed(&error)),
+        };
+        check_reached(&opened.shown, &lines, range.first)?;
+        let of_lines = if encoding.is_utf16() { TextEncoding::UTF_8 } else { encoding_of(&lines, encoding) };
+        let mut shown = numbered(&opened.shown, &lines, range.first, of_lines);
+        let encoding = if encoding.is_utf16() { encoding } else { of_lines };
+        if !encoding.is_utf8() {
+            shown.text.push_str(&format!("\n[encoding: {}]", encoding.name()));
+        }
+        let whole = shown.at_end && range.first == 1;
+        self.workspace.reads().record(opened.path, opened.stat, hash.filter(|_| whole));
+        keep_for_later(&self.workspace, opened.path, opened.stat, opened.reader.get_mut());
+        let facts = json!({
+            "type": "text",
+            "startLine": range.first,
+            "lines": shown.lines,
+            "endOfFile": shown.at_end,
+            "encoding": encoding.name(),
+        });
+        Ok(ToolOutcome::success(shown.text).with_structured(facts))
+    }
+
+    /// The lines of `range`, and the digest of what went by when that began with the file.
+    fn lines(
         &self,
-        path: &Path,
-        mut reader: BufReader<File>,
-        metadata: &Metadata,
-        mime_type: &str,
-    ) -> Result<ToolOutcome, Failure> {
-        let shown = self.workspace.display(path);
-        let size = metadata.len();
-        if size > MAX_IMAGE_BYTES {
-            let message =
-                format!("{shown} is an image of {size} bytes; at most {MAX_IMAGE_BYTES} can be shown");
-            return Err(Failure::new("too_large", message));
+        opened: &mut Opened<'_>,
+        range: Range,
+        encoding: TextEncoding,
+    ) -> io::Result<(Lines, Option<ContentHash>)> {
+        let Opened { path, stat, reader, stop, .. } = opened;
+        let mut from = match encoding.is_utf16() {
+            true => Place::default(),
+            false => self.lines.before(path, *stat, range.first),
+        };
+        if from.offset > 0 && !stands_after_line_end(reader, from)? {
+            from = Place::default();
+            reader.seek(SeekFrom::Start(0))?;
         }
-        let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-        let mut bounded = reader.by_ref().take(MAX_IMAGE_BYTES);
-        bounded.read_to_end(&mut content).map_err(|error| Failure::io("read", &shown, &error))?;
-        let part = Part::ImageInline { mime_type: mime_type.to_owned(), data: STANDARD.encode(&content) };
-        let facts = json!({"type": "image", "mimeType": mime_type, "bytes": content.len()});
-        let text = format!("{shown}: image ({mime_type}, {} bytes)", content.len());
-        Ok(ToolOutcome::success(text).with_part(part).with_structured(facts))
+        let hashed = range.first == 1 && stat.size <= MAX_HASHED_BYTES;
+        let mut reader = Hashing::new(reader, hashed);
+        if from.offset == 0 {
+            let mark = encoding.mark_bytes().len();
+            reader.fill_buf()?;
+            reader.consume(mark);
+            from.offset = mark as u64;
+        }
+        if encoding.is_utf16() {
+            let mut decoding = Decoding::new(&mut reader, encoding);
+            let lines = read_lines(&mut decoding, from, range, stop, |_| {})?;
+            return Ok((lines, reader.hash()));
+        }
+        let mut places = Vec::new();
+        let lines = read_lines(&mut reader, from, range, stop, |place| places.push(place));
+        self.lines.add(path, *stat, &places);
+        Ok((lines?, reader.hash()))
     }
 }
 
-fn text_outcome(slice: Slice, first: usize) -> ToolOutcome {
-    let Slice { mut text, shown, passed, cut_lines, at_end, .. } = slice;
-    if shown == 0 {
-        text.push_str("(the file is empty)");
-    }
-    if cut_lines > 0 {
-        text.push_str(&format!("[{cut_lines} lines cut at {MAX_LINE_CHARS} characters]\n"));
-    }
-    if !at_end {
-        text.push_str(&format!("[more lines follow: use offset {}]\n", passed + 1));
-    } else if first > 1 {
-        text.push_str("[end of file]\n");
-    }
-    text.truncate(text.trim_end_matches('\n').len());
-    let facts = json!({"type": "text", "startLine": first, "lines": shown, "endOfFile": at_end});
-    ToolOutcome::success(text).with_structured(facts)
+/// Goes to `place`, and tells whether it still is the beginning of a line.
+fn stands_after_line_end(reader: &mut BufReader<Content>, place: Place) -> io::Result<bool> {
+    reader.seek(SeekFrom::Start(place.offset - 1))?;
+    let mut before = [0];
+    Ok(reader.read(&mut before)? == 1 && before == *b"\n")
 }
 
-/// The media type of an image that models take, by its first bytes.
-fn image_type(start: &[u8]) -> Option<&'static str> {
-    match start {
-        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some("image/png"),
-        [0xFF, 0xD8, 0xFF, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
+/// The encoding of lines of a file that begins as if it were in `expected`.
+fn encoding_of(lines: &Lines, expected: TextEncoding) -> TextEncoding {
+    if !expected.is_utf8() || std::str::from_utf8(lines.bytes()).is_ok() {
+        return expected;
+    }
+    detect(lines.bytes(), false).filter(|found| !found.is_utf16()).unwrap_or(expected)
+}
+
+fn check_reached(shown: &str, lines: &Lines, first: usize) -> Result<(), Failure> {
+    let passed = lines.next.passed;
+    if lines.end == End::FarAway {
+        let message = format!(
+            "line {first} of {shown} lies more than 8 GiB further on; line {passed} was reached, and the same call \
+             goes on from there"
+        );
+        return Err(Failure::new("too_far", message));
+    }
+    if lines.len() == 0 && first > 1 {
+        let message = format!("{shown} has only {passed} lines; there is no line {first}");
+        return Err(Failure::new("beyond_end", message));
+    }
+    Ok(())
+}
+
+fn binary(opened: &Opened<'_>) -> Failure {
+    let (shown, size) = (&opened.shown, opened.stat.size);
+    let message = match other_kind(opened.reader.buffer()) {
+        Some(kind) => format!(
+            "{shown} is {kind} of {size} bytes, which is not shown; make a PNG or JPEG of it with a program \
+             through Bash"
+        ),
+        None => format!("{shown} is a binary file of {size} bytes"),
+    };
+    Failure::new("binary", message)
+}
+
+impl PagesInput {
+    /// First and last page.
+    fn range(&self) -> Result<(usize, usize), Failure> {
+        let text = match self {
+            Self::Number(number) => number.0.to_string(),
+            Self::Text(text) => text.trim().to_owned(),
+        };
+        let number = |text: &str| text.trim().parse::<usize>().ok().filter(|number| *number > 0);
+        let range = match text.split_once(['-', '–']) {
+            Some((first, "")) => number(first).map(|first| (first, usize::MAX)),
+            Some((first, last)) => number(first).zip(number(last)),
+            None => number(&text).map(|page| (page, page)),
+        };
+        range.filter(|(first, last)| first <= last).ok_or_else(|| {
+            let message = format!("pages is a page such as 3 or a range such as 1-5, not {text:?}");
+            Failure::new("invalid_argument", message)
+        })
     }
 }

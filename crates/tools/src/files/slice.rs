@@ -1,176 +1,324 @@
-//! A range of lines of a file, read as a stream.
+//! A range of lines of a file, read as a stream: what lies before it is only counted, what lies after it is not
+//! looked at.
 
-use std::fmt::Write;
 use std::io::{self, BufRead};
 
-use sha2::{Digest, Sha256};
+use memchr::{memchr, memchr_iter, memrchr};
 use tokio_util::sync::CancellationToken;
 
-use super::read_state::ContentHash;
+use super::shown::{MAX_CHARS, MAX_LINE_CHARS};
 
-/// Characters of a line that are shown.
-pub(super) const MAX_LINE_CHARS: usize = 2_000;
-/// Characters of the whole slice.
-pub(super) const MAX_CHARS: usize = 30_000;
+/// Bytes kept of a line: room for the longest shown one in any encoding.
+const MAX_LINE_BYTES: usize = 4 * (MAX_LINE_CHARS + 1);
+/// Bytes of one line that are passed to find its end.
+const MAX_LINE_SKIP: u64 = 64 * 1024 * 1024;
+/// Bytes between two places that are noted on the way.
+const NOTE_EVERY: u64 = 4 * 1024 * 1024;
 
-/// What was read.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Slice {
-    /// Lines as `{number}\t{line}`.
-    pub(super) text: String,
-    /// How many lines `text` has.
-    pub(super) shown: usize,
-    /// Lines of the file that were passed or shown.
+/// The beginning of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Lines before it.
     pub(super) passed: usize,
-    /// How many lines were cut at [`MAX_LINE_CHARS`].
-    pub(super) cut_lines: usize,
-    /// The file ends with the last line of `text`, or before the first.
-    pub(super) at_end: bool,
-    /// Digest of the file, when all of it went by.
-    pub(super) hash: Option<ContentHash>,
+    /// Bytes before it.
+    pub(super) offset: u64,
 }
 
-/// Reads `limit` lines from line `first` (from 1) on; fewer when [`MAX_CHARS`] are reached.
-///
-/// With `hashed` the digest is taken along the way.
+/// The lines that were asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range {
+    /// The first one, from 1.
+    pub(super) first: usize,
+    /// How many at most.
+    pub(super) limit: usize,
+    /// Bytes that may be passed on the way to the first one.
+    pub(super) reach: u64,
+}
+
+/// Lines as bytes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Lines {
+    /// The kept part of all lines, without their ends.
+    bytes: Vec<u8>,
+    /// Where each ends in `bytes`, and whether it was kept as a whole.
+    ends: Vec<(usize, bool)>,
+    /// Where the line after them begins, or the file ends.
+    pub(super) next: Place,
+    /// How looking ended.
+    pub(super) end: End,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum End {
+    /// There are further lines.
+    #[default]
+    More,
+    /// The file ends here.
+    OfFile,
+    /// The last line goes on for longer than is looked at.
+    LongLine,
+    /// The first line asked for was not reached within what one call looks through.
+    FarAway,
+}
+
+impl Lines {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The kept bytes of all, for telling their encoding.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The kept bytes of each, and whether that is all of it.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], bool)> {
+        let mut start = 0;
+        self.ends.iter().map(move |(end, whole)| {
+            let line = self.bytes.get(start..*end).unwrap_or_default();
+            start = *end;
+            (line, *whole)
+        })
+    }
+
+    /// Whether no more can be shown than these, however short their characters are.
+    fn is_full(&self) -> bool {
+        // A line takes its number, a tab and a line end at least.
+        self.bytes.len() / 4 + 3 * self.ends.len() > MAX_CHARS
+    }
+}
+
+/// Reads the lines of `range` from `reader`, which stands at `from`; fewer when more could not be shown.
+/// `note` is told of places on the way, some megabytes apart.
 ///
 /// # Errors
 ///
 /// When reading fails, or, with kind `Interrupted`, when `stop` fires.
-pub(super) fn read_slice(
+pub(super) fn read_lines(
     reader: &mut impl BufRead,
-    (first, limit): (usize, usize),
-    hashed: bool,
+    from: Place,
+    range: Range,
     stop: &CancellationToken,
-) -> io::Result<Slice> {
-    let mut source = Source { reader, stop, hasher: hashed.then(Sha256::new) };
-    let mut slice = Slice::default();
-    while slice.passed + 1 < first {
-        if source.next_line(None)?.is_none() {
-            slice.at_end = true;
-            return Ok(slice);
+    mut note: impl FnMut(Place),
+) -> io::Result<Lines> {
+    let mut source = Source { reader, stop, place: from };
+    let mut lines = Lines::default();
+    let end = source.skip_to(range, &mut note)?;
+    lines.next = source.place;
+    if let Some(end) = end {
+        return Ok(Lines { end, ..lines });
+    }
+    note(source.place);
+    while lines.len() < range.limit && !lines.is_full() {
+        match source.keep_line(&mut lines)? {
+            Kept::Line => lines.next = source.place,
+            Kept::Nothing => break,
+            Kept::Endless => {
+                lines.next.passed += 1;
+                return Ok(Lines { end: End::LongLine, ..lines });
+            }
         }
-        slice.passed += 1;
     }
-    let mut chars = 0;
-    let mut line = Vec::new();
-    while slice.shown < limit && chars < MAX_CHARS {
-        line.clear();
-        let Some(whole) = source.next_line(Some(&mut line))? else { break };
-        slice.passed += 1;
-        slice.shown += 1;
-        chars += push_line(&mut slice, &line, whole);
+    note(source.place);
+    if source.fill()?.is_empty() {
+        lines.end = End::OfFile;
     }
-    slice.at_end = source.is_at_end()?;
-    slice.hash = source.hasher.filter(|_| slice.at_end).map(|hasher| hasher.finalize().into());
-    Ok(slice)
+    Ok(lines)
 }
 
-/// Appends a numbered line; returns how many characters that took.
-fn push_line(slice: &mut Slice, line: &[u8], whole: bool) -> usize {
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let line = if slice.passed == 1 { line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line) } else { line };
-    let text = String::from_utf8_lossy(line);
-    let before = slice.text.len();
-    // Writing to a string does not fail.
-    let _ = write!(slice.text, "{}\t", slice.passed);
-    let kept = text.char_indices().nth(MAX_LINE_CHARS).map_or(text.len(), |(at, _)| at);
-    slice.text.push_str(text.get(..kept).unwrap_or_default());
-    if kept < text.len() || !whole {
-        slice.cut_lines += 1;
-        slice.text.push_str(" [line cut]");
-    }
-    slice.text.push('\n');
-    slice.text.get(before..).unwrap_or_default().chars().count()
+enum Kept {
+    Line,
+    Nothing,
+    /// The beginning of a line whose end was not found.
+    Endless,
 }
 
 struct Source<'a, R> {
     reader: &'a mut R,
     stop: &'a CancellationToken,
-    hasher: Option<Sha256>,
+    place: Place,
 }
 
 impl<R: BufRead> Source<'_, R> {
-    /// Goes past one line, keeping its beginning in `line`. `None` at the end of the file, else
-    /// whether all of it was kept.
-    fn next_line(&mut self, mut line: Option<&mut Vec<u8>>) -> io::Result<Option<bool>> {
-        // Room for the longest shown line in any encoding of its characters.
-        let most = 4 * (MAX_LINE_CHARS + 1);
-        let (mut any, mut whole) = (false, true);
-        loop {
-            let buffer = fill(self.reader, self.stop)?;
+    /// Goes to the beginning of the range; tells why when that cannot be reached.
+    fn skip_to(&mut self, range: Range, note: &mut impl FnMut(Place)) -> io::Result<Option<End>> {
+        let (mut noted, begin) = (self.place.offset, self.place.offset);
+        let mut in_line = false;
+        while self.place.passed + 1 < range.first {
+            if self.place.offset - begin >= range.reach {
+                return Ok(Some(End::FarAway));
+            }
+            let missing = range.first - 1 - self.place.passed;
+            let buffer = self.fill()?;
             if buffer.is_empty() {
-                return Ok(any.then_some(whole));
+                // What follows the last line end is a line, too.
+                self.place.passed += usize::from(in_line);
+                return Ok(Some(End::OfFile));
             }
-            any = true;
-            let newline = buffer.iter().position(|byte| *byte == b'\n');
-            let content = buffer.get(..newline.unwrap_or(buffer.len())).unwrap_or_default();
-            if let Some(line) = line.as_deref_mut() {
-                let room = content.len().min(most - line.len());
-                whole &= room == content.len();
-                line.extend_from_slice(content.get(..room).unwrap_or_default());
+            let count = memchr_iter(b'\n', buffer).count();
+            if count >= missing {
+                let last = memchr_iter(b'\n', buffer).nth(missing - 1);
+                let used = last.map_or(buffer.len(), |at| at + 1);
+                self.pass(used, missing);
+                break;
             }
-            let used = newline.map_or(buffer.len(), |at| at + 1);
-            if let Some(hasher) = &mut self.hasher {
-                hasher.update(buffer.get(..used).unwrap_or_default());
+            let (used, last) = (buffer.len(), memrchr(b'\n', buffer));
+            if let Some(last) = last {
+                let start =
+                    Place { passed: self.place.passed + count, offset: self.place.offset + last as u64 + 1 };
+                if start.offset - noted >= NOTE_EVERY {
+                    noted = start.offset;
+                    note(start);
+                }
             }
-            self.reader.consume(used);
-            if newline.is_some() {
-                return Ok(Some(whole));
-            }
+            in_line = last.is_none_or(|last| last + 1 < used);
+            self.pass(used, count);
         }
+        Ok(None)
     }
 
-    fn is_at_end(&mut self) -> io::Result<bool> {
-        Ok(fill(self.reader, self.stop)?.is_empty())
+    /// Goes past one line, keeping its beginning.
+    fn keep_line(&mut self, lines: &mut Lines) -> io::Result<Kept> {
+        let (begin, first_byte) = (lines.bytes.len(), self.place.offset);
+        let (mut any, mut whole, mut ended) = (false, true, false);
+        while !ended {
+            let buffer = self.fill()?;
+            if buffer.is_empty() {
+                break;
+            }
+            any = true;
+            let newline = memchr(b'\n', buffer);
+            let content = buffer.get(..newline.unwrap_or(buffer.len())).unwrap_or_default();
+            let room = content.len().min(MAX_LINE_BYTES - (lines.bytes.len() - begin));
+            whole &= room == content.len();
+            lines.bytes.extend_from_slice(content.get(..room).unwrap_or_default());
+            ended = newline.is_some();
+            let used = newline.map_or(buffer.len(), |at| at + 1);
+            self.pass(used, usize::from(ended));
+            if !ended && self.place.offset - first_byte > MAX_LINE_SKIP {
+                end_line(lines, begin, false);
+                return Ok(Kept::Endless);
+            }
+        }
+        if !any {
+            return Ok(Kept::Nothing);
+        }
+        self.place.passed += usize::from(!ended);
+        end_line(lines, begin, whole);
+        Ok(Kept::Line)
+    }
+
+    fn fill(&mut self) -> io::Result<&[u8]> {
+        if self.stop.is_cancelled() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        self.reader.fill_buf()
+    }
+
+    fn pass(&mut self, bytes: usize, lines: usize) {
+        self.reader.consume(bytes);
+        self.place.offset += bytes as u64;
+        self.place.passed += lines;
     }
 }
 
-fn fill<'a>(reader: &'a mut impl BufRead, stop: &CancellationToken) -> io::Result<&'a [u8]> {
-    if stop.is_cancelled() {
-        return Err(io::ErrorKind::Interrupted.into());
+/// Closes the line that begins at `begin`; one that was cut ends with a whole character.
+fn end_line(lines: &mut Lines, begin: usize, whole: bool) {
+    if !whole {
+        let line = lines.bytes.get(begin..).unwrap_or_default();
+        let lead = line.iter().rev().take(3).position(|byte| *byte >= 0xC0);
+        let keep = lead.map_or(line.len(), |back| line.len() - back - 1);
+        lines.bytes.truncate(begin + keep);
     }
-    reader.fill_buf()
+    lines.ends.push((lines.bytes.len(), whole));
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::BufReader;
 
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::files::read_state::content_hash;
 
-    fn slice(content: &[u8], range: (usize, usize)) -> Slice {
-        // A small buffer makes lines and characters span refills.
-        let mut reader = BufReader::with_capacity(7, content);
-        read_slice(&mut reader, range, true, &CancellationToken::new()).unwrap()
+    fn read(content: &[u8], from: Place, range: (usize, usize), buffer: usize) -> (Lines, Vec<Place>) {
+        let rest = &content[usize::try_from(from.offset).unwrap()..];
+        let mut reader = BufReader::with_capacity(buffer, rest);
+        let (first, limit) = range;
+        let (stop, mut places) = (CancellationToken::new(), Vec::new());
+        let lines = read_lines(&mut reader, from, Range { first, limit, reach: 999 }, &stop, |place| {
+            places.push(place);
+        })
+        .unwrap();
+        (lines, places)
+    }
+
+    fn kept(lines: &Lines) -> Vec<(String, bool)> {
+        lines.iter().map(|(line, whole)| (String::from_utf8_lossy(line).into_owned(), whole)).collect()
     }
 
     #[test]
-    fn a_range_is_numbered_as_in_the_file() {
-        let part = slice(b"one\ntwo\r\nthree\nfour", (2, 2));
-        assert_eq!((part.text.as_str(), part.shown, part.passed), ("2\ttwo\n3\tthree\n", 2, 3));
-        assert_eq!((part.at_end, part.hash), (false, None));
-        let rest = slice(b"one\ntwo\r\nthree\nfour", (4, 9));
-        assert_eq!((rest.text.as_str(), rest.at_end), ("4\tfour\n", true));
-        let beyond = slice(b"one\n", (7, 1));
-        assert_eq!((beyond.shown, beyond.passed, beyond.at_end), (0, 1, true));
+    fn a_cut_line_ends_with_a_whole_character_and_the_next_line_follows() {
+        let content = format!("a{}\nb\n", "é".repeat(10_000));
+        let (lines, _) = read(content.as_bytes(), Place::default(), (1, 9), 7);
+        let kept = kept(&lines);
+        assert_eq!(kept[0], (format!("a{}", "é".repeat(4_001)), false));
+        assert_eq!((kept[1].clone(), lines.end), (("b".to_owned(), true), End::OfFile));
     }
 
     #[test]
-    fn a_whole_file_is_hashed_with_its_mark() {
-        let content = "\u{FEFF}grün\n".as_bytes();
-        let all = slice(content, (1, 10));
-        assert_eq!((all.text.as_str(), all.hash), ("1\tgrün\n", Some(content_hash(content))));
+    fn a_line_without_end_is_left() {
+        /// Zeros, for as long as they are asked for.
+        struct Zeros(Vec<u8>);
+        impl io::Read for Zeros {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                buffer.fill(0);
+                Ok(buffer.len())
+            }
+        }
+        impl BufRead for Zeros {
+            fn fill_buf(&mut self) -> io::Result<&[u8]> {
+                Ok(&self.0)
+            }
+            fn consume(&mut self, _: usize) {}
+        }
+        let stop = CancellationToken::new();
+        let mut zeros = Zeros(vec![0; 1024 * 1024]);
+        let range = Range { first: 1, limit: 5, reach: 10_000_000 };
+        let lines = read_lines(&mut zeros, Place::default(), range, &stop, |_| {}).unwrap();
+        assert_eq!((lines.len(), lines.end, lines.next), (1, End::LongLine, Place { passed: 1, offset: 0 }));
+        let far = Range { first: 2, ..range };
+        let lines = read_lines(&mut zeros, Place::default(), far, &stop, |_| {}).unwrap();
+        assert_eq!((lines.len(), lines.end), (0, End::FarAway));
+        stop.cancel();
+        let error = read_lines(&mut zeros, Place::default(), far, &stop, |_| {}).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Interrupted);
     }
 
-    #[test]
-    fn long_lines_and_long_slices_are_cut() {
-        let content = "é".repeat(5_000) + "\n" + &"0123456789\n".repeat(10_000);
-        let part = slice(content.as_bytes(), (1, 20_000));
-        assert_eq!(part.cut_lines, 1);
-        assert!(part.text.starts_with(&format!("1\t{} [line cut]\n2\t0123", "é".repeat(2_000))));
-        let chars = part.text.chars().count();
-        assert!((MAX_CHARS..MAX_CHARS + 100).contains(&chars) && !part.at_end, "{chars}");
+    proptest! {
+        #[test]
+        fn a_range_is_what_splitting_the_whole_gives(
+            content in "[ab\u{e9}\r\n]{0,60}",
+            first in 1_usize..12,
+            limit in 1_usize..6,
+            buffer in 1_usize..9,
+        ) {
+            let all: Vec<&str> = content.split_inclusive('\n').collect();
+            let shown = all.iter().skip(first - 1).take(limit);
+            let expected: Vec<_> =
+                shown.map(|line| (line.strip_suffix('\n').unwrap_or(line).to_owned(), true)).collect();
+            let (lines, places) = read(content.as_bytes(), Place::default(), (first, limit), buffer);
+            prop_assert_eq!(&kept(&lines), &expected);
+            let passed = (first - 1 + expected.len()).min(all.len());
+            let offset = all.iter().take(passed).map(|line| line.len() as u64).sum();
+            prop_assert_eq!(lines.next, Place { passed, offset });
+            prop_assert_eq!(lines.end == End::OfFile, passed == all.len());
+            // The same from every place on the way.
+            for place in places.into_iter().filter(|place| place.passed < first) {
+                let (again, _) = read(content.as_bytes(), place, (first, limit), buffer);
+                prop_assert_eq!(&again, &lines);
+            }
+        }
     }
 }

@@ -1,152 +1,129 @@
 //! Output in bounded memory: the beginning and the end are kept, the middle is counted.
 
 use std::collections::VecDeque;
-use std::io::{self, PipeReader};
-use std::os::fd::OwnedFd;
 
-use tokio::io::AsyncReadExt;
-use tokio::net::unix::pipe::Receiver;
+use robota_core::{HarmlessText, harmless_text, is_binary};
 
 /// Bytes kept from the beginning.
 const HEAD: usize = 12 * 1024;
 /// Bytes kept from the end; both together stay under 30,000.
 const TAIL: usize = 17 * 1024;
-/// Bytes taken at once.
-const CHUNK: usize = 32 * 1024;
-
-/// The reading end of a program's output.
-pub(super) struct Output<F> {
-    pipe: Option<Receiver>,
-    chunk: Box<[u8]>,
-    capture: Capture,
-    live: Utf8Stream,
-    on_output: F,
-}
-
-impl<F: FnMut(&str)> Output<F> {
-    pub(super) fn new(pipe: PipeReader, on_output: F) -> io::Result<Self> {
-        let pipe = Receiver::from_owned_fd(OwnedFd::from(pipe))?;
-        Ok(Self {
-            pipe: Some(pipe),
-            chunk: vec![0; CHUNK].into_boxed_slice(),
-            capture: Capture::default(),
-            live: Utf8Stream::default(),
-            on_output,
-        })
-    }
-
-    /// Somebody may still write.
-    pub(super) fn is_open(&self) -> bool {
-        self.pipe.is_some()
-    }
-
-    /// Takes what is there, or waits until something is. Nothing is lost when it is dropped.
-    pub(super) async fn take_some(&mut self) {
-        let Some(pipe) = &mut self.pipe else { return };
-        let text = match pipe.read(&mut self.chunk).await {
-            Ok(0) | Err(_) => {
-                self.pipe = None;
-                self.live.finish()
-            }
-            Ok(count) => {
-                let bytes = self.chunk.get(..count).unwrap_or_default();
-                self.capture.push(bytes);
-                self.live.push(bytes)
-            }
-        };
-        if !text.is_empty() {
-            (self.on_output)(&text);
-        }
-    }
-
-    /// Takes everything up to the end of the output.
-    pub(super) async fn take_rest(&mut self) {
-        while self.is_open() {
-            self.take_some().await;
-        }
-    }
-
-    pub(super) fn into_text(self) -> (String, u64) {
-        self.capture.into_text()
-    }
-}
+/// How far the ends of lines are looked for.
+const NEAR: usize = 1024;
 
 /// The first and the last bytes of an output.
-#[derive(Debug, Default)]
-struct Capture {
+#[derive(Debug)]
+pub(super) struct Capture {
     head: Vec<u8>,
-    tail: VecDeque<u8>,
+    tail: Tail,
     dropped: u64,
 }
 
+/// What of an output can be shown.
+pub(super) enum Shown {
+    Whole(String),
+    /// Its beginning, of so many lines, and its end, with so many bytes in between.
+    Ends {
+        head: String,
+        lines: usize,
+        omitted: u64,
+        tail: String,
+    },
+    /// Nothing, because it is no text.
+    Binary,
+}
+
+impl Default for Capture {
+    fn default() -> Self {
+        Self { head: Vec::new(), tail: Tail::new(TAIL), dropped: 0 }
+    }
+}
+
 impl Capture {
-    fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         let (first, rest) = bytes.split_at(bytes.len().min(HEAD - self.head.len()));
         self.head.extend_from_slice(first);
-        let overlong = rest.len().saturating_sub(TAIL);
-        let rest = rest.get(overlong..).unwrap_or_default();
-        let displaced = (self.tail.len() + rest.len()).saturating_sub(TAIL);
-        self.tail.drain(..displaced);
-        self.tail.extend(rest);
-        self.dropped += (overlong + displaced) as u64;
+        self.dropped += self.tail.push(rest);
     }
 
-    /// The text, and how many bytes are missing from its middle.
-    fn into_text(mut self) -> (String, u64) {
-        let tail = self.tail.make_contiguous();
+    /// Whether `more` bytes would push others out.
+    pub(super) fn has_room(&self, more: usize) -> bool {
+        self.head.len() + self.tail.bytes.len() + more <= HEAD + TAIL
+    }
+
+    /// Everything so far, in two pieces, as long as nothing was left out.
+    pub(super) fn pieces(&mut self) -> [&[u8]; 2] {
+        [&self.head, self.tail.bytes.make_contiguous()]
+    }
+
+    /// Whether what was kept is no text.
+    pub(super) fn is_binary(&mut self) -> bool {
+        is_binary(&self.head) || is_binary(self.tail.bytes.make_contiguous())
+    }
+
+    /// What of it can be shown: without the middle, whole lines where they end nearby, and whole characters.
+    pub(super) fn into_shown(mut self) -> Shown {
+        if self.is_binary() {
+            return Shown::Binary;
+        }
+        let tail = &*self.tail.bytes.make_contiguous();
         if self.dropped == 0 {
             self.head.extend_from_slice(tail);
-            return (lossy(self.head), 0);
+            return Shown::Whole(harmless_text(&self.head).into_owned());
         }
-        // Characters that the cut goes through are dropped whole.
-        let head_end = self.head.len() - incomplete_tail(&self.head);
-        let tail_start = tail.iter().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
-        let dropped = self.dropped + (self.head.len() - head_end + tail_start) as u64;
-        self.head.truncate(head_end);
-        let head = lossy(self.head);
-        let tail = String::from_utf8_lossy(tail.get(tail_start..).unwrap_or_default());
-        (format!("{head}\n[... {dropped} bytes left out here ...]\n{tail}"), dropped)
+        let head = self.head.get(..last_line_end(&self.head)).unwrap_or_default();
+        let rest = tail.get(first_line_start(tail)..).unwrap_or_default();
+        let trimmed = (self.head.len() - head.len()) + (tail.len() - rest.len());
+        let omitted = self.dropped + trimmed as u64;
+        let lines = head.iter().filter(|byte| **byte == b'\n').count();
+        let (mut head_text, mut stream) = (String::new(), HarmlessText::default());
+        stream.push(head, &mut head_text);
+        // What is not complete goes with the middle.
+        stream.flush(&mut head_text);
+        Shown::Ends { head: head_text, lines, omitted, tail: harmless_text(rest).into_owned() }
     }
 }
 
-fn lossy(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+/// The end of the last line of `head`, or its own where none is near.
+fn last_line_end(head: &[u8]) -> usize {
+    let near = head.len().saturating_sub(NEAR);
+    let end = head.get(near..).and_then(|end| end.iter().rposition(|byte| *byte == b'\n'));
+    end.map_or(head.len(), |at| near + at + 1)
 }
 
-/// Length of a character at the end of `bytes` that lacks its last bytes.
-fn incomplete_tail(bytes: &[u8]) -> usize {
-    for back in 1..=bytes.len().min(3) {
-        let byte = bytes[bytes.len() - back];
-        if byte & 0xC0 == 0x80 {
-            continue;
-        }
-        let length = match byte {
-            0xC2..=0xDF => 2,
-            0xE0..=0xEF => 3,
-            0xF0..=0xF4 => 4,
-            _ => 1,
-        };
-        return if length > back { back } else { 0 };
-    }
-    0
+/// The beginning of the first line of `tail`, or of its first character where none is near.
+fn first_line_start(tail: &[u8]) -> usize {
+    let line_end = tail.iter().take(NEAR).position(|byte| *byte == b'\n');
+    let character = || tail.iter().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
+    line_end.map_or_else(character, |at| at + 1)
 }
 
-/// Decodes a stream whose pieces may end within a character.
-#[derive(Debug, Default)]
-struct Utf8Stream {
-    pending: Vec<u8>,
+/// The last bytes of a stream.
+#[derive(Debug)]
+pub(super) struct Tail {
+    pub(super) bytes: VecDeque<u8>,
+    most: usize,
 }
 
-impl Utf8Stream {
-    fn push(&mut self, bytes: &[u8]) -> String {
-        let mut all = std::mem::take(&mut self.pending);
-        all.extend_from_slice(bytes);
-        self.pending = all.split_off(all.len() - incomplete_tail(&all));
-        lossy(all)
+impl Tail {
+    pub(super) fn new(most: usize) -> Self {
+        Self { bytes: VecDeque::new(), most }
     }
 
-    fn finish(&mut self) -> String {
-        lossy(std::mem::take(&mut self.pending))
+    /// Takes `bytes`, and tells how many had to go for them.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> u64 {
+        let overlong = bytes.len().saturating_sub(self.most);
+        let bytes = bytes.get(overlong..).unwrap_or_default();
+        let displaced = (self.bytes.len() + bytes.len()).saturating_sub(self.most);
+        self.bytes.drain(..displaced);
+        self.bytes.extend(bytes);
+        (overlong + displaced) as u64
+    }
+
+    /// Keeps at most `most` bytes from now on, and tells how many had to go.
+    pub(super) fn keep_at_most(&mut self, most: usize) -> u64 {
+        self.most = most;
+        self.push(&[])
     }
 }
 
@@ -156,33 +133,41 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn the_middle_is_counted_and_characters_stay_whole() {
+    fn captured<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Shown {
         let mut capture = Capture::default();
-        let line = "grün €uro 🦀\n".as_bytes();
-        for _ in 0..100_000 {
-            capture.push(line);
-        }
-        let (text, dropped) = capture.into_text();
-        assert!(!text.contains('\u{FFFD}'));
-        let marker = format!("\n[... {dropped} bytes left out here ...]\n");
-        assert_eq!(text.len() as u64 + dropped, (100_000 * line.len() + marker.len()) as u64);
-        assert!(text.contains(&marker) && text.len() < 30_000);
+        pieces.into_iter().for_each(|piece| capture.push(piece));
+        capture.into_shown()
+    }
+
+    #[test]
+    fn the_middle_is_counted_and_lines_stay_whole() {
+        let line = "grün €uro 🦀\n";
+        let Shown::Ends { head, lines, omitted, tail } =
+            captured(std::iter::repeat_n(line.as_bytes(), 100_000))
+        else {
+            panic!("all of it was kept");
+        };
+        assert_eq!((head.len() / line.len(), head.len() % line.len()), (lines, 0));
+        assert!(head.starts_with(line) && tail.starts_with(line) && tail.ends_with(line));
+        assert_eq!((head.len() + tail.len()) as u64 + omitted, (100_000 * line.len()) as u64);
+        assert!(head.len() + tail.len() > 27_000);
+    }
+
+    #[test]
+    fn characters_stay_whole_where_there_are_no_lines() {
+        let Shown::Ends { head, omitted, tail, .. } = captured(std::iter::repeat_n("€".as_bytes(), 20_000))
+        else {
+            panic!("all of it was kept");
+        };
+        assert!(!head.contains('\u{FFFD}') && !tail.contains('\u{FFFD}'));
+        assert_eq!((head.len() + tail.len()) as u64 + omitted, 60_000);
     }
 
     proptest! {
         #[test]
-        fn pieces_decode_like_the_whole(bytes in prop::collection::vec(any::<u8>(), 0..400), cut in 1..7_usize) {
-            let mut stream = Utf8Stream::default();
-            let mut capture = Capture::default();
-            let mut text = String::new();
-            for piece in bytes.chunks(cut) {
-                text.push_str(&stream.push(piece));
-                capture.push(piece);
-            }
-            text.push_str(&stream.finish());
-            prop_assert_eq!(&text, &String::from_utf8_lossy(&bytes));
-            prop_assert_eq!(capture.into_text(), (text, 0));
+        fn a_short_output_is_whole(bytes in prop::collection::vec(32..127_u8, 0..400), cut in 1..7_usize) {
+            let Shown::Whole(text) = captured(bytes.chunks(cut)) else { return Err(TestCaseError::fail("cut")) };
+            prop_assert_eq!(text.as_bytes(), &bytes);
         }
     }
 }

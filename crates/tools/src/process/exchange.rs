@@ -1,19 +1,19 @@
 //! A program that is told something and answers: text on its standard input, its two outputs kept apart.
 
-use std::io::{self, PipeReader, PipeWriter};
+use std::any::Any;
+use std::io::{self, PipeReader};
 use std::os::fd::OwnedFd;
 use std::process::Stdio;
 use std::time::Duration;
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::group::Group;
-use super::supervise::{DRAIN, GRACE, LOOK, REAP, ending_of};
-use super::{CommandLine, Ending, RunError};
+use super::supervise::{DRAIN, ending_of};
+use super::{CommandLine, Confine, Confined, Ending, RunError, Verdict, orphans};
 
 /// Bytes kept of each output.
 pub(crate) const KEPT: usize = 1024 * 1024;
@@ -46,44 +46,73 @@ pub(crate) async fn exchange(
     input: Vec<u8>,
     cancel: &CancellationToken,
 ) -> Result<Exchanged, RunError> {
+    let (allowed, outputs) = (command.timeout, [Output::keep(), Output::keep()]);
+    converse(Exchange::start(Confined::plain(command), Some(input), outputs)?, allowed, cancel).await
+}
+
+/// Takes the bytes of an output as they appear.
+pub(crate) type Sink = Box<dyn FnMut(&[u8]) + Send>;
+
+/// Runs `command` without input, confined where `confinement` says how; its standard output and its standard error
+/// go to `sinks`. The rest is as in [`exchange`].
+pub(crate) async fn observe(
+    command: CommandLine,
+    confinement: Option<&dyn Confine>,
+    cancel: &CancellationToken,
+    sinks: [Sink; 2],
+) -> Result<Ending, RunError> {
+    let allowed = command.timeout;
+    let confined = match confinement {
+        Some(confinement) => confinement.confine(command)?,
+        None => Confined::plain(command),
+    };
+    let exchange = Exchange::start(confined, None, sinks.map(Output::pass))?;
+    Ok(converse(exchange, allowed, cancel).await?.ending)
+}
+
+async fn converse(
+    exchange: Exchange,
+    allowed: Duration,
+    cancel: &CancellationToken,
+) -> Result<Exchanged, RunError> {
     let stop = cancel.child_token();
     let _stop_when_dropped = stop.clone().drop_guard();
-    let exchange = Exchange::start(&command, input)?;
-    let supervised = tokio::spawn(exchange.supervise(command.timeout, stop));
+    let supervised = tokio::spawn(exchange.supervise(allowed, stop));
     supervised.await.unwrap_or_else(|error| Err(RunError::Lost(io::Error::other(error))))
 }
 
 struct Exchange {
-    child: Box<dyn ChildWrapper>,
     group: Group,
     input: Input,
     stdout: Output,
     stderr: Output,
     started: Instant,
+    /// Says whether it was confined.
+    verdict: Option<Verdict>,
+    /// What confines the program.
+    _keep: Option<Box<dyn Any + Send>>,
 }
 
 impl Exchange {
-    /// Starts `command` in a session of its own.
-    fn start(command: &CommandLine, input: Vec<u8>) -> Result<Self, RunError> {
+    /// Starts a program in a session of its own; without `input` it gets what confines it, or nothing.
+    fn start(
+        confined: Confined,
+        input: Option<Vec<u8>>,
+        [mut stdout, mut stderr]: [Output; 2],
+    ) -> Result<Self, RunError> {
+        let Confined { command, stdin, keep, verdict } = confined;
         let failed = |source| RunError::Start { program: command.program.clone(), source };
-        let (their_input, input_pipe) = io::pipe().map_err(failed)?;
         let (output_pipe, their_output) = io::pipe().map_err(failed)?;
         let (error_pipe, their_errors) = io::pipe().map_err(failed)?;
-        let input = Input::new(input_pipe, input).map_err(failed)?;
-        let (stdout, stderr) = (Output::new(output_pipe), Output::new(error_pipe));
-        let (stdout, stderr) = (stdout.map_err(failed)?, stderr.map_err(failed)?);
-        // Dropping the wrapped command closes the ends of the pipes that belong to the child.
-        let child = CommandWrap::with_new(&command.program, |inner| {
-            inner.args(&command.arguments).current_dir(&command.directory);
-            inner.env_clear().envs(command.environment.iter().map(|(name, value)| (name, value)));
-            inner.stdin(Stdio::from(their_input)).stdout(their_output).stderr(their_errors);
-        })
-        .wrap(KillOnDrop)
-        .wrap(ProcessSession)
-        .spawn()
-        .map_err(failed)?;
-        let group = Group::led_by(child.id()).map_err(failed)?;
-        Ok(Self { child, group, input, stdout, stderr, started: Instant::now() })
+        let (their_input, input) = match input {
+            Some(input) => Input::open(input).map_err(failed)?,
+            None => (stdin.map_or_else(Stdio::null, Stdio::from), Input::none()),
+        };
+        stdout.read_from(output_pipe).map_err(failed)?;
+        stderr.read_from(error_pipe).map_err(failed)?;
+        let stdio = [their_input, their_output.into(), their_errors.into()];
+        let group = Group::start(&command, stdio).map_err(failed)?;
+        Ok(Self { group, input, stdout, stderr, started: Instant::now(), verdict, _keep: keep })
     }
 
     async fn supervise(mut self, allowed: Duration, stop: CancellationToken) -> Result<Exchanged, RunError> {
@@ -91,7 +120,7 @@ impl Exchange {
         let ending = loop {
             tokio::select! {
                 () = stop.cancelled() => break Ending::Cancelled,
-                status = self.child.wait() => break ending_of(status.map_err(RunError::Lost)?),
+                status = self.group.wait() => break ending_of(status.map_err(RunError::Lost)?),
                 () = sleep_until(deadline) => break Ending::TimedOut,
                 () = self.input.give_some(), if self.input.is_open() => {}
                 () = self.stdout.take_some(), if self.stdout.is_open() => {}
@@ -100,15 +129,21 @@ impl Exchange {
         };
         self.input.close();
         match ending {
-            Ending::Cancelled | Ending::TimedOut => self.end_group().await,
+            Ending::Cancelled | Ending::TimedOut => self.group.end().await,
             // What has been written reaches us before those are killed who may be about to pass it on.
             Ending::Exited(_) | Ending::Signalled(_) => {
                 self.drain().await;
-                self.kill_rest().await;
+                if !self.group.is_group_gone() {
+                    self.group.kill_rest().await;
+                }
             }
         }
         self.drain().await;
         self.group.release();
+        orphans::reap_all();
+        if let (Ending::Exited(_), Some(verdict)) = (ending, self.verdict.take()) {
+            verdict()?;
+        }
         Ok(Exchanged { ending, stdout: self.stdout.into_printed(), stderr: self.stderr.into_printed() })
     }
 
@@ -116,31 +151,6 @@ impl Exchange {
     async fn drain(&mut self) {
         let both = async { tokio::join!(self.stdout.take_rest(), self.stderr.take_rest()) };
         let _drained_or_not = timeout(DRAIN, both).await;
-    }
-
-    /// TERM, up to two seconds of grace for every member, KILL.
-    async fn end_group(&mut self) {
-        self.group.terminate();
-        let graceful = async {
-            let _collected = self.child.wait().await;
-            while !self.group.is_gone() {
-                sleep(LOOK).await;
-            }
-        };
-        if timeout(GRACE, graceful).await.is_err() {
-            self.group.kill();
-            let _reaped_or_not = timeout(REAP, self.child.wait()).await;
-            self.kill_rest().await;
-        }
-    }
-
-    /// Kills the members that have outlived the program, and waits until they are gone.
-    async fn kill_rest(&mut self) {
-        let give_up = Instant::now() + REAP;
-        while !self.group.is_gone() && Instant::now() < give_up {
-            self.group.kill();
-            sleep(LOOK).await;
-        }
     }
 }
 
@@ -152,8 +162,15 @@ struct Input {
 }
 
 impl Input {
-    fn new(pipe: PipeWriter, text: Vec<u8>) -> io::Result<Self> {
-        Ok(Self { pipe: Some(Sender::from_owned_fd(OwnedFd::from(pipe))?), text, given: 0 })
+    /// A pipe to give `text` through, and the end of it that belongs to the program.
+    fn open(text: Vec<u8>) -> io::Result<(Stdio, Self)> {
+        let (theirs, pipe) = io::pipe()?;
+        let pipe = Sender::from_owned_fd(OwnedFd::from(pipe))?;
+        Ok((Stdio::from(theirs), Self { pipe: Some(pipe), text, given: 0 }))
+    }
+
+    fn none() -> Self {
+        Self { pipe: None, text: Vec::new(), given: 0 }
     }
 
     fn is_open(&self) -> bool {
@@ -181,13 +198,25 @@ struct Output {
     chunk: Box<[u8]>,
     kept: Vec<u8>,
     omitted: u64,
+    /// Where everything goes in place of being kept.
+    sink: Option<Sink>,
 }
 
 impl Output {
-    fn new(pipe: PipeReader) -> io::Result<Self> {
-        let pipe = Receiver::from_owned_fd(OwnedFd::from(pipe))?;
+    /// One whose beginning is kept.
+    fn keep() -> Self {
         let chunk = vec![0; CHUNK].into_boxed_slice();
-        Ok(Self { pipe: Some(pipe), chunk, kept: Vec::new(), omitted: 0 })
+        Self { pipe: None, chunk, kept: Vec::new(), omitted: 0, sink: None }
+    }
+
+    /// One that is passed on.
+    fn pass(sink: Sink) -> Self {
+        Self { sink: Some(sink), ..Self::keep() }
+    }
+
+    fn read_from(&mut self, pipe: PipeReader) -> io::Result<()> {
+        self.pipe = Some(Receiver::from_owned_fd(OwnedFd::from(pipe))?);
+        Ok(())
     }
 
     fn is_open(&self) -> bool {
@@ -201,6 +230,9 @@ impl Output {
             Ok(0) | Err(_) => self.pipe = None,
             Ok(count) => {
                 let bytes = self.chunk.get(..count).unwrap_or_default();
+                if let Some(sink) = &mut self.sink {
+                    return sink(bytes);
+                }
                 let (first, rest) = bytes.split_at(count.min(KEPT - self.kept.len()));
                 self.kept.extend_from_slice(first);
                 self.omitted += rest.len() as u64;

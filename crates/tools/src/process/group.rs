@@ -1,98 +1,130 @@
-//! A process group that is never left behind by accident.
+//! A family as its supervisor sees it: looked after on threads that may block.
 
-use std::fs;
 use std::io;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use process_wrap::tokio::{ChildWrapper, CommandWrap, CommandWrapper, KillOnDrop, ProcessSession};
+use rustix::process::Pid;
+use tokio::process::Command;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-/// The group of a started program; killed when dropped before [`Group::release`].
-#[derive(Debug)]
+use super::CommandLine;
+use super::family::Family;
+use super::mark::{Mark, VARIABLE};
+use super::orphans;
+
+/// Between TERM and KILL.
+const GRACE: Duration = Duration::from_secs(2);
+/// How often an ending family is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long the kernel gets to end a killed program.
+const REAP: Duration = Duration::from_secs(5);
+
+/// A started program and its family, which is killed when this is dropped before [`Group::release`].
 pub(super) struct Group {
+    family: Arc<Mutex<Family>>,
+    child: Box<dyn ChildWrapper>,
     leader: Pid,
-    held: bool,
 }
 
 impl Group {
-    pub(super) fn led_by(id: Option<u32>) -> io::Result<Self> {
-        let leader = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let leader = leader.ok_or_else(|| io::Error::other("the program has no process id"))?;
-        Ok(Self { leader, held: true })
+    /// Starts `command` in a session and group of its own, with these as its standard input, output and errors.
+    pub(super) fn start(command: &CommandLine, [stdin, stdout, stderr]: [Stdio; 3]) -> io::Result<Self> {
+        let mut mark = Mark::new();
+        // Dropping the wrapped command closes our ends of the pipes that belong to the child.
+        let mut wrapped = CommandWrap::with_new(&command.program, |inner| {
+            inner.args(&command.arguments).current_dir(&command.directory);
+            inner.env_clear().envs(command.environment.iter().map(|(name, value)| (name, value)));
+            inner.env(VARIABLE, mark.name());
+            inner.stdin(stdin).stdout(stdout).stderr(stderr);
+        });
+        wrapped.wrap(KillOnDrop).wrap(OwnSession);
+        let (child, leader) = orphans::start(|| {
+            let child = mark.on_what_starts(|| wrapped.spawn())?;
+            let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+            let leader = leader.ok_or_else(|| io::Error::other("the program has no process id"))?;
+            Ok(((child, leader), leader))
+        })?;
+        let family = Arc::new(Mutex::new(Family::led_by(leader, mark)));
+        Ok(Self { family, child, leader })
     }
 
-    pub(super) fn terminate(&self) {
-        self.send(Signal::TERM);
+    /// The id of the program itself.
+    pub(super) fn leader(&self) -> Pid {
+        self.leader
     }
 
-    pub(super) fn kill(&self) {
-        self.send(Signal::KILL);
+    /// Waits for the end of the program itself.
+    pub(super) async fn wait(&mut self) -> io::Result<std::process::ExitStatus> {
+        let status = self.child.wait().await?;
+        self.with(Family::leader_is_collected);
+        Ok(status)
     }
 
-    /// No member runs any more. One that has ended but was not yet collected by its parent, as
-    /// happens in containers without a proper first process, does not count.
-    pub(super) fn is_gone(&self) -> bool {
-        test_kill_process_group(self.leader) == Err(Errno::SRCH)
-            || runs_any(self.leader.as_raw_nonzero().get()) == Some(false)
-    }
-
-    /// What is left of the group may live on.
-    pub(super) fn release(&mut self) {
-        self.held = false;
-    }
-
-    fn send(&self, signal: Signal) {
-        if let Err(error) = kill_process_group(self.leader, signal) {
-            tracing::debug!(%error, ?signal, "a process group was already gone");
+    /// TERM, up to two seconds of grace for every member, KILL.
+    pub(super) async fn end(&mut self) {
+        self.blocking(Family::terminate).await;
+        let kill_at = Instant::now() + GRACE;
+        let mut collected = false;
+        loop {
+            if collected && !self.with(|family| family.any_runs()) && self.blocking(Family::is_gone).await {
+                return;
+            }
+            tokio::select! {
+                biased;
+                () = sleep_until(kill_at) => break,
+                _ = self.wait(), if !collected => collected = true,
+                () = sleep(LOOK) => {}
+            }
         }
+        self.blocking(Family::kill).await;
+        if !collected {
+            let _reaped_or_not = timeout(REAP, self.wait()).await;
+        }
+        self.kill_rest().await;
+    }
+
+    /// Kills the members that have outlived the program, and waits until they are gone.
+    pub(super) async fn kill_rest(&self) {
+        let give_up = Instant::now() + REAP;
+        while !self.blocking(Family::is_gone).await && Instant::now() < give_up {
+            self.blocking(Family::kill).await;
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Whether certainly nothing is left of the process group. Cheap.
+    pub(super) fn is_group_gone(&self) -> bool {
+        self.with(|family| family.is_group_gone())
+    }
+
+    /// What is left of the family may live on.
+    pub(super) fn release(&self) {
+        self.with(Family::release);
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Family) -> T) -> T {
+        act(&mut self.family.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn blocking<T: Default + Send + 'static>(&self, act: fn(&mut Family) -> T) -> T {
+        let family = Arc::clone(&self.family);
+        let acting = tokio::task::spawn_blocking(move || {
+            act(&mut family.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        // A runtime that shuts down runs nothing more; the family is then killed when it is dropped.
+        acting.await.unwrap_or_default()
     }
 }
 
-impl Drop for Group {
-    fn drop(&mut self) {
-        if self.held {
-            self.kill();
-        }
-    }
-}
+/// A session of its own, without a way of waiting that takes all children of the group: orphans are not for it.
+#[derive(Debug)]
+struct OwnSession;
 
-/// Whether a process of the group `leader` runs, by `/proc`; `None` where there is none.
-fn runs_any(leader: i32) -> Option<bool> {
-    let processes = fs::read_dir("/proc").ok()?.flatten();
-    let mut known = false;
-    for process in processes {
-        let Ok(stat) = fs::read_to_string(process.path().join("stat")) else { continue };
-        known = true;
-        // The name in parentheses may hold anything; behind it stand state, parent and group.
-        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();
-        let (state, group) = (fields.next(), fields.nth(1));
-        let ended = matches!(state, Some("Z" | "X"));
-        if !ended && group.and_then(|group| group.parse().ok()) == Some(leader) {
-            return Some(true);
-        }
+impl CommandWrapper for OwnSession {
+    fn pre_spawn(&mut self, command: &mut Command, core: &CommandWrap) -> io::Result<()> {
+        ProcessSession.pre_spawn(command, core)
     }
-    known.then_some(false)
-}
-
-pub(super) fn signal_name(signal: i32) -> Option<&'static str> {
-    let names = [
-        (Signal::HUP, "SIGHUP"),
-        (Signal::INT, "SIGINT"),
-        (Signal::QUIT, "SIGQUIT"),
-        (Signal::ILL, "SIGILL"),
-        (Signal::TRAP, "SIGTRAP"),
-        (Signal::ABORT, "SIGABRT"),
-        (Signal::BUS, "SIGBUS"),
-        (Signal::FPE, "SIGFPE"),
-        (Signal::KILL, "SIGKILL"),
-        (Signal::USR1, "SIGUSR1"),
-        (Signal::SEGV, "SIGSEGV"),
-        (Signal::USR2, "SIGUSR2"),
-        (Signal::PIPE, "SIGPIPE"),
-        (Signal::ALARM, "SIGALRM"),
-        (Signal::TERM, "SIGTERM"),
-        (Signal::XCPU, "SIGXCPU"),
-        (Signal::XFSZ, "SIGXFSZ"),
-        (Signal::SYS, "SIGSYS"),
-    ];
-    names.iter().find(|(known, _)| known.as_raw() == signal).map(|(_, name)| *name)
 }

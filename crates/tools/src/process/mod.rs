@@ -1,29 +1,52 @@
 //! The one place that starts programs.
 //!
 //! A program gets a session and process group of its own, no standard input, and one pipe for
-//! standard output and standard error, so that their order is kept. It is ended as a group: TERM,
-//! two seconds of grace, KILL. That happens when its time is up, when the caller cancels, and when
-//! the caller drops the call. Hooks are told something on standard input, keep their outputs apart, and
-//! leave nothing of their group behind.
+//! standard output and standard error, so that their order is kept. It is ended with everything it has
+//! started in turn, also with what has left its group (`family`): TERM, two seconds of grace, KILL. That
+//! happens when its time is up, when the caller cancels, and when the caller drops the call. What a command
+//! that ends by itself leaves running, such as a server, lives on. Hooks are told something on standard input,
+//! keep their outputs apart, and leave nothing of their group behind.
+//!
+//! Output costs bounded memory (`capture`), is shown at a bounded rate (`live`), and goes to a file while it
+//! comes when it is too long to be shown (`spilling`).
 
 mod capture;
+mod confine;
 mod environment;
 mod exchange;
+mod family;
+mod final_folder;
 mod group;
+mod live;
+mod mark;
+mod orphans;
+mod output;
+mod proc_table;
 mod shell;
+mod signal;
+mod spilling;
 mod supervise;
 
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use robota_core::OutputSpill;
 use tokio_util::sync::CancellationToken;
 
+pub use confine::{Confine, ConfineError, Confined, Verdict};
 pub use environment::child_environment;
 pub(crate) use environment::without_interaction;
-pub(crate) use exchange::{Exchanged, KEPT, exchange};
+pub(crate) use exchange::{Exchanged, KEPT, Sink, exchange, observe};
+pub(crate) use final_folder::{FinalFolder, Place, telling, told};
+pub(crate) use live::Live;
+pub use orphans::adopt_orphans;
 pub use shell::find_shell;
+pub use signal::signal_name;
+pub use spilling::Spilled;
+use spilling::Spilling;
 
 /// A program to run.
 #[derive(Clone, Debug)]
@@ -47,11 +70,18 @@ pub struct CommandLine {
 pub struct Finished {
     /// How it ended.
     pub ending: Ending,
-    /// What it wrote, at most about 30,000 bytes: the beginning and the end, with a line in the
-    /// middle that tells how much is missing. Bytes that are not UTF-8 are replaced.
+    /// What it wrote, of at most about 30,000 bytes: the beginning and the end, with a line in the
+    /// middle that tells how much is missing and where it is. Harmless, as [`robota_core::harmless_text`]
+    /// makes it; output that is no text is a line that says so.
     pub output: String,
-    /// Bytes missing from the middle of `output`.
+    /// Bytes missing from `output`.
     pub omitted_bytes: u64,
+    /// Bytes it wrote.
+    pub output_bytes: u64,
+    /// Where all of it is, when `output` does not show it.
+    pub spilled: Option<Spilled>,
+    /// Where it was when it had to be ended.
+    pub last_directory: Option<PathBuf>,
     /// A program it left behind still holds the output open.
     pub left_behind: bool,
     /// How long it ran.
@@ -84,37 +114,56 @@ pub enum RunError {
         /// What the system said.
         source: io::Error,
     },
+    /// It could not be confined, and was not started.
+    #[error("cannot confine the command: {0}")]
+    Confine(#[from] ConfineError),
     /// It started, but how it ended could not be learned.
     #[error("lost track of a running program: {0}")]
     Lost(#[source] io::Error),
 }
 
-/// Runs `command` to its end. `on_output` sees the output as it appears.
+/// Runs `command` to its end, confined where `confinement` says how. `on_output` sees the output as it appears,
+/// at most ten times a second; of what comes too fast, the end.
 ///
 /// Returns at the latest about three seconds after the timeout or the cancellation. When this
 /// future is dropped, the program is ended in the background.
 ///
 /// # Errors
 ///
-/// When the program cannot be started or waited for.
+/// When the program cannot be confined, started or waited for.
 ///
 /// # Panics
 ///
 /// Outside a tokio runtime with time and I/O enabled.
 pub async fn run(
     command: CommandLine,
+    confinement: Option<&dyn Confine>,
+    cancel: &CancellationToken,
+    on_output: impl FnMut(&str) + Send + 'static,
+) -> Result<Finished, RunError> {
+    run_and_keep(command, confinement, None, cancel, on_output).await
+}
+
+/// As [`run`]; output that is too long to be shown is kept in `spill` as that of the call with this id.
+///
+/// # Errors
+///
+/// As those of [`run`]. Output that cannot be kept is none; `output` then says why.
+pub async fn run_and_keep(
+    command: CommandLine,
+    confinement: Option<&dyn Confine>,
+    spill: Option<(Arc<dyn OutputSpill>, Arc<str>)>,
     cancel: &CancellationToken,
     on_output: impl FnMut(&str) + Send + 'static,
 ) -> Result<Finished, RunError> {
     let stop = cancel.child_token();
     let _stop_when_dropped = stop.clone().drop_guard();
-    let supervisor = supervise::start(&command, on_output)?;
-    let supervised = tokio::spawn(supervisor.supervise(command.timeout, stop));
+    let allowed = command.timeout;
+    let confined = match confinement {
+        Some(confinement) => confinement.confine(command)?,
+        None => Confined::plain(command),
+    };
+    let supervisor = supervise::start(confined, Spilling::new(spill), on_output)?;
+    let supervised = tokio::spawn(supervisor.supervise(allowed, stop));
     supervised.await.unwrap_or_else(|error| Err(RunError::Lost(io::Error::other(error))))
-}
-
-/// The usual name of a signal, such as `SIGKILL`.
-#[must_use]
-pub fn signal_name(signal: i32) -> Option<&'static str> {
-    group::signal_name(signal)
 }

@@ -1,28 +1,33 @@
 //! Glob: finds files by name.
 
-use std::os::unix::fs::MetadataExt;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobSet;
 use robota_core::{Access, PathAccess, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::globs;
 use super::hidden::Hidden;
 use super::newest::Newest;
-use super::walk::each_file;
+use super::reach::Reach;
+use super::walk::{Walk, Walked};
 use crate::blocking;
 use crate::failure::Failure;
-use crate::files::{exact, missing_path};
-use crate::input::{PathInput, WholeNumber};
+use crate::files::{Kind, exact, missing_path};
+use crate::input::{PathInput, Switch, WholeNumber};
 use crate::workspace::Workspace;
 
 const DEFAULT_LIMIT: usize = 1_000;
 const MAX_LIMIT: usize = 100_000;
+/// What is skipped is held in memory until it is known to be newer.
+const MAX_OFFSET: usize = 100_000;
 /// Bytes of the list; what does not fit counts as not shown.
 const MAX_BYTES: usize = 29_000;
 
@@ -44,6 +49,13 @@ pub(crate) struct GlobInput {
     #[serde(default)]
     #[schemars(with = "WholeNumber")]
     limit: Option<WholeNumber>,
+    /// Files to skip.
+    #[serde(default)]
+    #[schemars(with = "WholeNumber")]
+    offset: Option<WholeNumber>,
+    /// Find ignored files, too.
+    #[serde(default, alias = "no_ignore")]
+    no_ignore: Switch,
     /// Found once: what is checked is what is searched.
     #[serde(skip)]
     place: OnceLock<Place>,
@@ -62,6 +74,7 @@ impl Tool for Glob {
         .with_spellings(&[
             ("pattern", &["glob", "glob_pattern"]),
             ("path", &["directory", "dir", "target_directory"]),
+            ("noIgnore", &["no_ignore"]),
         ])
     }
 
@@ -112,36 +125,69 @@ impl Glob {
             return Err(Failure::new("invalid_argument", message));
         }
         let Place { requested, folder, rest } = self.place(input);
-        let matcher = compile(rest)?;
+        let globs = compile(rest)?;
         self.check_folder(folder)?;
         let limit = input.limit.map_or(DEFAULT_LIMIT, |limit| limit.count().clamp(1, MAX_LIMIT));
-        let newest = Mutex::new(Newest::new(limit));
+        let offset = input.offset.map_or(0, WholeNumber::count).min(MAX_OFFSET);
         let hidden = Arc::new(Hidden::new(&self.workspace, requested, folder));
-        let failed = AtomicUsize::new(0);
-        let unreadable = each_file(folder, None, &hidden, stop, |entry| {
-            if !matches(&matcher, folder, entry.path()) || hidden.hides(entry.path()) {
-                return;
-            }
-            // The walk goes by names: what it finds counts when it is where the names say.
-            let Ok(found) = exact::look(entry.path()).and_then(|found| found.metadata()) else {
-                failed.fetch_add(1, Ordering::Relaxed);
-                return;
-            };
-            let modified = (found.mtime(), found.mtime_nsec());
-            newest.lock().unwrap_or_else(PoisonError::into_inner).show(modified, entry.into_path());
-        });
+        let walk = Walk {
+            workspace: &self.workspace,
+            root: folder,
+            only: None,
+            types: None,
+            no_ignore: input.no_ignore.0,
+            max_depth: depth_of(rest),
+            hidden: &hidden,
+            stop,
+        };
+        let (newest, walked) = self.find(walk, &globs, offset + limit);
         if stop.is_cancelled() {
             return Err(Failure::cancelled());
         }
-        let newest = newest.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let hint = hint(&self.workspace, &folder.join(rest), &input.pattern);
-        let nothing = format!("no files match {}{hint}", input.pattern);
-        Ok(self.outcome(newest, unreadable + failed.into_inner(), &hidden, &nothing))
+        let found = newest.seen();
+        let mut text = String::new();
+        let shown = self.list(newest, offset, &mut text);
+        if found == 0 {
+            let hint = hint(&self.workspace, &folder.join(rest), input);
+            text.push_str(&format!("no files match {}{hint}\n", input.pattern));
+        }
+        tell(&mut text, (offset, shown, found), walked);
+        hidden.note(&mut text);
+        text.truncate(text.trim_end_matches('\n').len());
+        let facts = json!({"found": found, "shown": shown, "truncated": offset + shown < found});
+        Ok(ToolOutcome::success(text).with_structured(facts))
+    }
+
+    /// The `keep` newest files that the globs fit.
+    fn find(&self, walk: Walk<'_>, globs: &GlobSet, keep: usize) -> (Newest, Walked) {
+        let newest = Mutex::new(Newest::new(keep));
+        let failed = AtomicUsize::new(0);
+        let (hidden, skip) = (Arc::clone(walk.hidden), length_of_folder(walk.root));
+        let mut walked = walk.each_file(|| {
+            let globs = globs.clone();
+            let mut reach = Reach::new(&self.workspace);
+            let mut share = Share { own: Newest::new(keep), all: &newest };
+            let (hidden, failed) = (&hidden, &failed);
+            move |path: PathBuf| {
+                let inside = path.as_os_str().as_bytes().get(skip..).unwrap_or_default();
+                if !globs.is_match(OsStr::from_bytes(inside)) || hidden.hides(&path) {
+                    return;
+                }
+                match reach.modified(&path) {
+                    Ok(modified) => share.own.show(modified, path),
+                    Err(_) => {
+                        failed.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            }
+        });
+        walked.unreadable += failed.into_inner();
+        (newest.into_inner().unwrap_or_else(PoisonError::into_inner), walked)
     }
 
     fn check_folder(&self, folder: &Path) -> Result<(), Failure> {
-        match exact::look(folder).and_then(|found| found.metadata()) {
-            Ok(found) if found.is_dir() => Ok(()),
+        match self.workspace.look(folder) {
+            Ok(found) if found.kind == Kind::Folder => Ok(()),
             Ok(_) => {
                 let message = format!("{} is not a folder", self.workspace.display(folder));
                 Err(Failure::new("not_folder", message))
@@ -153,12 +199,11 @@ impl Glob {
         }
     }
 
-    fn outcome(&self, newest: Newest, unreadable: usize, hidden: &Hidden, nothing: &str) -> ToolOutcome {
-        let found = newest.seen();
-        let mut text = String::new();
+    /// Writes the paths behind the first `offset`, as far as there is room; returns how many.
+    fn list(&self, newest: Newest, offset: usize, text: &mut String) -> usize {
         let mut shown = 0;
-        for path in newest.into_paths() {
-            let line = self.workspace.display(&path);
+        for path in newest.into_paths().iter().skip(offset) {
+            let line = self.workspace.display(path);
             if text.len() + line.len() > MAX_BYTES {
                 break;
             }
@@ -166,29 +211,53 @@ impl Glob {
             text.push('\n');
             shown += 1;
         }
-        if found == 0 {
-            text.push_str(nothing);
-            text.push('\n');
-        } else if shown < found {
-            text.push_str(&format!("[the newest {shown} of {found} files; use a narrower pattern]\n"));
-        }
-        if unreadable > 0 {
-            text.push_str(&format!("[{unreadable} folders or files could not be read]\n"));
-        }
-        hidden.note(&mut text);
-        text.truncate(text.trim_end_matches('\n').len());
-        ToolOutcome::success(text).with_structured(json!({"found": found, "shown": shown}))
+        shown
+    }
+}
+
+/// What one thread found; all learn of it in the end.
+struct Share<'a> {
+    own: Newest,
+    all: &'a Mutex<Newest>,
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        let own = std::mem::replace(&mut self.own, Newest::new(0));
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).merge(own);
+    }
+}
+
+/// Says what the list does not hold.
+fn tell(text: &mut String, (offset, shown, found): (usize, usize, usize), walked: Walked) {
+    let next = offset + shown;
+    if shown == 0 && offset > 0 && found > 0 {
+        text.push_str(&format!("nothing after the first {offset} of {found} files\n"));
+    } else if offset > 0 && next < found {
+        let first = offset + 1;
+        text.push_str(&format!("[files {first} to {next} of {found}; the next: offset {next}]\n"));
+    } else if next < found {
+        text.push_str(&format!(
+            "[the newest {shown} of {found} files; use a narrower pattern, or offset {next}]\n"
+        ));
+    }
+    if walked.unreadable > 0 {
+        text.push_str(&format!("[{} folders or files could not be read]\n", walked.unreadable));
+    }
+    if walked.cut {
+        text.push_str("[there are too many files: not all were met; look in a subfolder]\n");
     }
 }
 
 /// How a pattern that matches nothing may have been meant.
-fn hint(workspace: &Workspace, place: &Path, pattern: &str) -> String {
-    if exact::is_folder(place) && !workspace.is_left_out(place) {
-        format!("; it is a folder: use {}/**", pattern.trim_end_matches('/'))
-    } else if !pattern.contains('/') {
-        format!("; to look in subfolders use **/{pattern}")
-    } else {
-        String::new()
+fn hint(workspace: &Workspace, place: &Path, input: &GlobInput) -> String {
+    let pattern = &input.pattern;
+    let there = workspace.look(place).ok().filter(|_| !workspace.is_left_out(place)).map(|found| found.kind);
+    match there {
+        Some(Kind::Folder) => format!("; it is a folder: use {}/**", pattern.trim_end_matches('/')),
+        Some(Kind::File) if !input.no_ignore.0 => "; it is there, but ignored: set noIgnore".to_owned(),
+        _ if !pattern.contains('/') => format!("; to look in subfolders use **/{pattern}"),
+        _ => String::new(),
     }
 }
 
@@ -204,16 +273,21 @@ fn split_fixed(pattern: &str) -> (&str, &str) {
     }
 }
 
-fn compile(pattern: &str) -> Result<GlobMatcher, Failure> {
+/// How many levels below its folder a pattern reaches at most.
+fn depth_of(rest: &str) -> Option<usize> {
+    if rest.contains("**") { None } else { Some(rest.matches('/').count() + 1) }
+}
+
+/// Bytes of a path in `folder` before the part below it.
+fn length_of_folder(folder: &Path) -> usize {
+    let length = folder.as_os_str().len();
+    if folder.as_os_str().as_bytes().ends_with(b"/") { length } else { length + 1 }
+}
+
+fn compile(pattern: &str) -> Result<GlobSet, Failure> {
     if pattern.split('/').any(|part| part == "..") {
         let message = "`..` may only stand before the first `*`, `?`, `[` or `{` of a pattern";
         return Err(Failure::new("invalid_argument", message));
     }
-    let glob = GlobBuilder::new(pattern).literal_separator(true).empty_alternates(true).build();
-    let glob = glob.map_err(|error| Failure::new("invalid_argument", format!("invalid pattern: {error}")))?;
-    Ok(glob.compile_matcher())
-}
-
-fn matches(matcher: &GlobMatcher, folder: &Path, path: &Path) -> bool {
-    path.strip_prefix(folder).is_ok_and(|inside| matcher.is_match(inside))
+    globs::compile(pattern)
 }

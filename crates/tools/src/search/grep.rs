@@ -1,39 +1,34 @@
 //! Grep: finds lines by regular expression.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
-use grep_matcher::LineTerminator;
-use grep_regex::RegexMatcher;
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
-use ignore::overrides::{Override, OverrideBuilder};
 use robota_core::{Access, PathAccess, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::file_search::{FileSearch, Plan, Yield};
+use super::file_types;
+use super::globs::GlobList;
+use super::grep_report::Report;
 use super::hidden::Hidden;
-use super::hits::{FirstHits, Kept, Worth};
-use super::matcher::compile;
-use super::sink::{Collector, FileHits};
-use super::walk::each_file;
+use super::hits::{FirstHits, Worth};
+use super::matcher::{Expression, compile};
+use super::walk::Walk;
 use crate::blocking;
 use crate::failure::Failure;
-use crate::files::{exact, missing_path};
+use crate::files::{Kind, exact, missing_path};
 use crate::input::{PathInput, Switch, WholeNumber};
 use crate::workspace::Workspace;
 
 const DEFAULT_HEAD_LIMIT: usize = 250;
 const MAX_HEAD_LIMIT: usize = 10_000;
+/// What is skipped is held in memory until it is known to come first.
+const MAX_OFFSET: usize = 100_000;
 const MAX_CONTEXT: usize = 50;
-/// Bytes of the output; what does not fit counts as not shown.
-const MAX_BYTES: usize = 29_000;
-/// Memory for one line, or for one file searched across lines.
-const HEAP_LIMIT: usize = 64 * 1024 * 1024;
 
 pub(crate) struct Grep {
     pub(crate) workspace: Workspace,
@@ -52,7 +47,11 @@ pub(crate) struct GrepInput {
     /// Files to search, such as `*.{js,ts}` or `!tests/**`.
     #[serde(default, alias = "include", alias = "include_pattern")]
     #[schemars(with = "String")]
-    glob: Option<String>,
+    glob: Option<GlobList>,
+    /// File types of ripgrep, such as `rust,py`.
+    #[serde(default, rename = "type", alias = "fileType", alias = "file_type")]
+    #[schemars(with = "String")]
+    file_type: Option<String>,
     /// Default files_with_matches.
     #[serde(default, alias = "output_mode")]
     #[schemars(with = "OutputMode")]
@@ -61,24 +60,46 @@ pub(crate) struct GrepInput {
     #[serde(default, alias = "context_lines", alias = "context", alias = "-C")]
     #[schemars(with = "WholeNumber")]
     context_lines: Option<WholeNumber>,
+    /// Lines before each match.
+    #[serde(default, alias = "before_context", alias = "-B")]
+    #[schemars(with = "WholeNumber")]
+    before_context: Option<WholeNumber>,
+    /// Lines after each match.
+    #[serde(default, alias = "after_context", alias = "-A")]
+    #[schemars(with = "WholeNumber")]
+    after_context: Option<WholeNumber>,
+    /// Default true.
+    #[serde(default, alias = "line_numbers", alias = "-n")]
+    #[schemars(with = "Switch")]
+    line_numbers: Option<Switch>,
     /// Lines or files to return; default 250.
     #[serde(default, alias = "head_limit", alias = "max_results", alias = "limit")]
     #[schemars(with = "WholeNumber")]
     head_limit: Option<WholeNumber>,
+    /// Lines or files to skip.
+    #[serde(default)]
+    #[schemars(with = "WholeNumber")]
+    offset: Option<WholeNumber>,
     #[serde(default, alias = "ignore_case", alias = "case_insensitive", alias = "-i")]
     ignore_case: Switch,
     /// Let matches span lines; `.` then matches line breaks.
     #[serde(default)]
     multiline: Switch,
+    /// The pattern is plain text.
+    #[serde(default, alias = "fixed_strings", alias = "-F")]
+    fixed_strings: Switch,
+    /// Search ignored files, too.
+    #[serde(default, alias = "no_ignore")]
+    no_ignore: Switch,
     /// Found once: what is checked is what is searched.
     #[serde(skip)]
     target: OnceLock<PathBuf>,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum OutputMode {
+pub(super) enum OutputMode {
     #[default]
     #[serde(alias = "files")]
     FilesWithMatches,
@@ -102,10 +123,16 @@ impl Tool for Grep {
             ("pattern", &["query", "regex"]),
             ("path", &["directory", "dir", "file_path"]),
             ("glob", &["include", "include_pattern"]),
+            ("type", &["fileType", "file_type"]),
             ("output_mode", &["outputMode"]),
             ("-C", &["contextLines", "context_lines", "context"]),
+            ("-B", &["beforeContext", "before_context"]),
+            ("-A", &["afterContext", "after_context"]),
+            ("-n", &["lineNumbers", "line_numbers"]),
             ("head_limit", &["headLimit", "max_results", "limit"]),
             ("-i", &["ignoreCase", "ignore_case", "case_insensitive"]),
+            ("fixedStrings", &["fixed_strings", "-F"]),
+            ("noIgnore", &["no_ignore"]),
         ])
     }
 
@@ -122,18 +149,6 @@ impl Tool for Grep {
     }
 }
 
-/// One search, as it is for every file.
-struct Search {
-    matcher: RegexMatcher,
-    settings: SearcherBuilder,
-    /// Searchers whose buffers can be used again.
-    idle: Mutex<Vec<Searcher>>,
-    mode: OutputMode,
-    context: usize,
-    limit: usize,
-    stop: CancellationToken,
-}
-
 /// The place to search as the model wrote it.
 fn requested(input: &GrepInput) -> &str {
     input.path.as_ref().map_or(".", |path| path.written())
@@ -148,43 +163,71 @@ impl Grep {
     }
 
     fn grep(&self, input: &GrepInput, stop: &CancellationToken) -> Result<ToolOutcome, Failure> {
-        let search = Search::new(input, stop)?;
+        let window = Window::of(input)?;
+        let mut plan = plan(input, window)?;
+        let types = input.file_type.as_deref().map(file_types::select).transpose()?.flatten();
         let target = self.target(input);
         let is_folder = self.check_target(target)?;
-        let only = if is_folder { input.glob.as_deref() } else { None };
-        let only = only.map(|glob| file_filter(target, glob)).transpose()?;
-
-        let first = FirstHits::new(search.limit);
-        let failed = AtomicUsize::new(0);
+        plan.binary = !is_folder;
+        let globs = input.glob.as_ref().filter(|_| is_folder);
         let hidden = Arc::new(Hidden::new(&self.workspace, requested(input), target));
-        let unreadable = each_file(target, only, &hidden, stop, |entry| {
-            let path = entry.into_path();
-            if hidden.hides(&path) {
-                return;
-            }
-            let worth = first.worth(&path);
-            if worth == Worth::Nothing && search.mode != OutputMode::Count {
-                return;
-            }
-            match search.file(&path, worth) {
-                Ok(hits) => first.add(path, hits),
-                Err(_) => {
-                    failed.fetch_add(1, Ordering::Relaxed);
+        let walk = Walk {
+            workspace: &self.workspace,
+            root: target,
+            only: globs.map(|globs| globs.filter(target)).transpose()?,
+            types: types.filter(|_| is_folder),
+            no_ignore: input.no_ignore.0,
+            max_depth: None,
+            hidden: &hidden,
+            stop,
+        };
+
+        let first = FirstHits::new(window.end());
+        let (failed, binary) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let walked = walk.each_file(|| {
+            let mut files = FileSearch::new(&plan, &self.workspace, stop);
+            let (plan, first, hidden, failed, binary) = (&plan, &first, &hidden, &failed, &binary);
+            move |path: PathBuf| {
+                if hidden.hides(&path) {
+                    return;
+                }
+                let worth = first.worth(&path);
+                if worth == Worth::Nothing && plan.wanted != Yield::Count {
+                    return;
+                }
+                match files.search(&path, worth) {
+                    Ok(hits) if hits.matches == 0 && hits.binary_from.is_some() => {
+                        binary.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Ok(hits) => first.add(path, hits),
+                    Err(_) => {
+                        failed.fetch_add(1, Ordering::Relaxed);
+                    }
                 }
             }
         });
         if stop.is_cancelled() {
             return Err(Failure::cancelled());
         }
-        Ok(self.outcome(&first.into_kept(), &search, unreadable + failed.into_inner(), &hidden))
+        let report = Report {
+            workspace: &self.workspace,
+            mode: input.output_mode.unwrap_or_default(),
+            separated: matches!(plan.wanted, Yield::Lines { before, after, .. } if before + after > 0),
+            across_lines: plan.across_lines,
+            window,
+            unreadable: walked.unreadable + failed.into_inner(),
+            binary: binary.into_inner(),
+            walk_cut: walked.cut,
+        };
+        Ok(report.outcome(&first.into_kept(), &hidden))
     }
 
     /// Whether the target is a folder, else a regular file.
     fn check_target(&self, target: &Path) -> Result<bool, Failure> {
         let shown = self.workspace.display(target);
-        match exact::look(target).and_then(|found| found.metadata()) {
-            Ok(found) if found.is_dir() => Ok(true),
-            Ok(found) if found.is_file() => Ok(false),
+        match self.workspace.look(target) {
+            Ok(found) if found.kind == Kind::Folder => Ok(true),
+            Ok(found) if found.kind == Kind::File => Ok(false),
             Ok(_) => Err(Failure::new("not_regular", format!("{shown} is neither a file nor a folder"))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(missing_path(&self.workspace, target))
@@ -192,128 +235,57 @@ impl Grep {
             Err(error) => Err(exact::failure(&self.workspace, "search", target, &error)),
         }
     }
-
-    fn outcome(&self, kept: &Kept, search: &Search, unreadable: usize, hidden: &Hidden) -> ToolOutcome {
-        let mut text = String::new();
-        let (mut shown, mut more) = (0, kept.more);
-        for line in search.output(&self.workspace, kept) {
-            if shown == search.limit || text.len() + line.len() > MAX_BYTES {
-                more = true;
-                break;
-            }
-            text.push_str(&line);
-            text.push('\n');
-            shown += 1;
-        }
-        if shown == 0 {
-            text.push_str("no matches\n");
-        }
-        if search.mode == OutputMode::Count && shown > 0 {
-            let (matches, files) = (kept.matches, kept.found_files);
-            text.push_str(&format!("[{matches} matching lines in {files} files]\n"));
-        }
-        if more {
-            let unit = if search.mode == OutputMode::Content { "lines" } else { "files" };
-            text.push_str(&format!("[the first {shown} {unit}; there are more: narrow the search]\n"));
-        }
-        if unreadable > 0 {
-            text.push_str(&format!("[{unreadable} folders or files could not be searched]\n"));
-        }
-        hidden.note(&mut text);
-        text.truncate(text.trim_end_matches('\n').len());
-        ToolOutcome::success(text).with_structured(json!({"shown": shown, "more": more}))
-    }
 }
 
-impl Search {
-    fn new(input: &GrepInput, stop: &CancellationToken) -> Result<Self, Failure> {
-        if input.pattern.is_empty() {
-            return Err(Failure::new("invalid_pattern", "the pattern is empty"));
-        }
-        let (matcher, multiline) = compile(&input.pattern, input.ignore_case.0, input.multiline.0)?;
-        let mode = input.output_mode.unwrap_or_default();
-        let context = match mode {
-            OutputMode::Content => input.context_lines.map_or(0, |lines| lines.count().min(MAX_CONTEXT)),
-            OutputMode::FilesWithMatches | OutputMode::Count => 0,
-        };
+/// Which of the lines or files found are returned.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    pub(super) offset: usize,
+    pub(super) limit: usize,
+}
+
+impl Window {
+    fn of(input: &GrepInput) -> Result<Self, Failure> {
         let limit = match input.head_limit {
             None => DEFAULT_HEAD_LIMIT,
             Some(WholeNumber(0)) => MAX_HEAD_LIMIT,
             Some(limit) => limit.count().min(MAX_HEAD_LIMIT),
         };
-        let mut settings = SearcherBuilder::new();
-        settings
-            .binary_detection(BinaryDetection::quit(0))
-            .line_number(mode == OutputMode::Content)
-            .multi_line(multiline)
-            .heap_limit(Some(HEAP_LIMIT))
-            .before_context(context)
-            .after_context(context);
-        if !multiline {
-            // As in the matcher: `$` stands before CRLF, too.
-            settings.line_terminator(LineTerminator::crlf());
+        let offset = input.offset.map_or(0, WholeNumber::count);
+        if offset > MAX_OFFSET {
+            let message = format!("the offset may be at most {MAX_OFFSET}; narrow the search instead");
+            return Err(Failure::new("invalid_argument", message));
         }
-        Ok(Self { matcher, settings, idle: Mutex::default(), mode, context, limit, stop: stop.clone() })
+        Ok(Self { offset, limit })
     }
 
-    fn file(&self, path: &Path, worth: Worth) -> io::Result<FileHits> {
-        let presence = worth == Worth::Presence;
-        let mut collector = Collector {
-            matcher: &self.matcher,
-            limit: if self.mode == OutputMode::Content && !presence { self.limit } else { 0 },
-            first_only: self.mode == OutputMode::FilesWithMatches
-                || (presence && self.mode == OutputMode::Content),
-            hits: FileHits::default(),
-        };
-        let file = Stoppable { file: exact::open_file(path)?, stop: &self.stop };
-        let idle = self.idle().pop();
-        let mut searcher = idle.unwrap_or_else(|| self.settings.build());
-        let searched = searcher.search_reader(&self.matcher, file, &mut collector);
-        self.idle().push(searcher);
-        searched.map(|()| collector.hits)
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Searcher>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The lines for the model, one after the other.
-    fn output<'a>(&'a self, workspace: &'a Workspace, kept: &'a Kept) -> impl Iterator<Item = String> + 'a {
-        kept.files.iter().enumerate().flat_map(move |(at, (path, hits))| {
-            let path = workspace.display(path);
-            let heading = match self.mode {
-                OutputMode::FilesWithMatches => Some(path.clone()),
-                OutputMode::Count => Some(format!("{path}:{}", hits.matches)),
-                OutputMode::Content if at > 0 && self.context > 0 => Some("--".to_owned()),
-                OutputMode::Content => None,
-            };
-            let lines = hits
-                .lines
-                .iter()
-                .map(move |line| if line == "--" { line.clone() } else { format!("{path}{line}") });
-            heading.into_iter().chain(lines)
-        })
+    fn end(self) -> usize {
+        self.offset + self.limit
     }
 }
 
-/// A file whose reading ends when the search does.
-struct Stoppable<'a> {
-    file: File,
-    stop: &'a CancellationToken,
-}
-
-impl Read for Stoppable<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.stop.is_cancelled() {
-            return Err(io::Error::other("cancelled"));
-        }
-        self.file.read(buffer)
+fn plan(input: &GrepInput, window: Window) -> Result<Plan, Failure> {
+    if input.pattern.is_empty() {
+        return Err(Failure::new("invalid_pattern", "the pattern is empty"));
     }
-}
-
-fn file_filter(folder: &Path, glob: &str) -> Result<Override, Failure> {
-    let invalid = |error| Failure::new("invalid_argument", format!("invalid glob: {error}"));
-    let mut filter = OverrideBuilder::new(folder);
-    filter.add(glob).map_err(invalid)?;
-    filter.build().map_err(invalid)
+    let (matcher, across_lines) = compile(Expression {
+        pattern: &input.pattern,
+        fixed: input.fixed_strings.0,
+        ignore_case: input.ignore_case.0,
+        multiline: input.multiline.0,
+    })?;
+    let around = |lines: Option<WholeNumber>| {
+        lines.or(input.context_lines).map_or(0, |lines| lines.count().min(MAX_CONTEXT))
+    };
+    let wanted = match input.output_mode.unwrap_or_default() {
+        OutputMode::FilesWithMatches => Yield::Presence,
+        OutputMode::Count => Yield::Count,
+        OutputMode::Content => Yield::Lines {
+            limit: window.end(),
+            before: around(input.before_context),
+            after: around(input.after_context),
+            numbers: input.line_numbers.is_none_or(|numbers| numbers.0),
+        },
+    };
+    Ok(Plan { matcher, across_lines, wanted, binary: false })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::sink::FileHits;
@@ -12,6 +13,8 @@ use super::sink::FileHits;
 #[derive(Debug)]
 pub(super) struct FirstHits {
     limit: usize,
+    /// There are as many as the limit; once so, always so.
+    full: AtomicBool,
     kept: Mutex<Kept>,
 }
 
@@ -40,14 +43,16 @@ pub(super) enum Worth {
 
 impl FirstHits {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit, kept: Mutex::default() }
+        Self { limit, full: AtomicBool::new(false), kept: Mutex::default() }
     }
 
     pub(super) fn worth(&self, path: &Path) -> Worth {
+        if !self.full.load(Ordering::Relaxed) {
+            return Worth::Hits;
+        }
         let kept = self.lock();
-        let full = kept.units >= self.limit;
         match kept.files.last_key_value() {
-            Some((last, _)) if full && path > last.as_path() => {
+            Some((last, _)) if path > last.as_path() => {
                 if kept.more {
                     Worth::Nothing
                 } else {
@@ -77,6 +82,9 @@ impl FirstHits {
             kept.units -= last_units;
             kept.more = true;
         }
+        if kept.units >= self.limit {
+            self.full.store(true, Ordering::Relaxed);
+        }
     }
 
     pub(super) fn into_kept(self) -> Kept {
@@ -100,7 +108,12 @@ mod tests {
     use super::*;
 
     fn hits(lines: usize) -> FileHits {
-        FileHits { lines: vec![":1:x".to_owned(); lines], matches: lines as u64, cut: false }
+        FileHits {
+            lines: vec![":1:x".to_owned(); lines],
+            matches: lines as u64,
+            cut: false,
+            binary_from: None,
+        }
     }
 
     fn first(files: &[(usize, usize)]) -> (Vec<(PathBuf, usize)>, bool) {

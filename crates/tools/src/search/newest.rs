@@ -24,10 +24,23 @@ impl Newest {
     /// Shows it a file modified at `modified` (seconds and nanoseconds).
     pub(super) fn show(&mut self, modified: (i64, i64), path: PathBuf) {
         self.seen += 1;
-        self.kept.push(Reverse((modified, Reverse(path))));
-        if self.kept.len() > self.limit {
-            self.kept.pop();
+        let shown = Reverse((modified, Reverse(path)));
+        if self.kept.len() < self.limit {
+            self.kept.push(shown);
+        } else if let Some(mut least) = self.kept.peek_mut()
+            && shown < *least
+        {
+            *least = shown;
         }
+    }
+
+    /// Shows it what another was shown.
+    pub(super) fn merge(&mut self, other: Self) {
+        let (seen, kept) = (self.seen, other.kept);
+        for Reverse((modified, Reverse(path))) in kept {
+            self.show(modified, path);
+        }
+        self.seen = seen + other.seen;
     }
 
     /// How many files it was shown.
@@ -51,7 +64,12 @@ mod tests {
         for (modified, path) in [(5, "e"), (9, "b"), (1, "x"), (9, "a"), (7, "c")] {
             newest.show((modified, 0), PathBuf::from(path));
         }
-        assert_eq!(newest.seen(), 5);
-        assert_eq!(newest.into_paths(), ["a", "b", "c"].map(PathBuf::from));
+        let mut others = Newest::new(3);
+        for (modified, path) in [(9, "d"), (2, "y"), (1, "z"), (0, "w")] {
+            others.show((modified, 0), PathBuf::from(path));
+        }
+        newest.merge(others);
+        assert_eq!(newest.seen(), 9);
+        assert_eq!(newest.into_paths(), ["a", "b", "d"].map(PathBuf::from));
     }
 }

@@ -34,6 +34,12 @@ pub struct Destination {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused {
+    /// The text does not say how the host is to be reached.
+    #[error("{text} is not a web address: it begins with neither `https://` nor `http://`")]
+    Relative {
+        /// Its beginning.
+        text: String,
+    },
     /// The text cannot be read as an absolute address.
     #[error("{text} is not a web address: {source}")]
     NotAnAddress {
@@ -162,20 +168,25 @@ impl AddressPolicy {
         url: Url,
         names: &dyn NameService,
     ) -> Result<Destination, Refused> {
-        let Host { name, port, allowed } = self.judge_form(&url)?;
-        let found = match form::literal(name) {
-            Some(address) => vec![address],
-            None => {
-                let unresolved = |source| Refused::Unresolved { host: name.to_owned(), source };
-                names.look_up(name).await.map_err(unresolved)?
-            }
-        };
-        if found.is_empty() {
-            return Err(Refused::NoAddress { host: name.to_owned() });
-        }
-        found.iter().try_for_each(|address| judge_address(name, *address, allowed))?;
-        let addresses = found.into_iter().map(|address| SocketAddr::new(address, port)).collect();
+        let addresses = addresses(self.judge_form(&url)?, names).await?;
         Ok(Destination { url, addresses })
+    }
+
+    /// Judges a connection to `host` at `port`, whatever goes over it: which ports there may be is for the caller to
+    /// say.
+    pub(crate) async fn reach(
+        &self,
+        host: &str,
+        port: u16,
+        names: &dyn NameService,
+    ) -> Result<Vec<SocketAddr>, Refused> {
+        addresses(self.judge_host(host, port)?, names).await
+    }
+
+    /// The same policy with further hosts; what is no host is left out.
+    pub(crate) fn with_hosts(&self, hosts: &[String]) -> Self {
+        let further = hosts.iter().filter_map(|host| AllowedHost::parse(host).ok());
+        Self { allowed: self.allowed.iter().cloned().chain(further).collect() }
     }
 
     /// Judges all that can be judged without looking a name up.
@@ -190,11 +201,20 @@ impl AddressPolicy {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(Refused::Credentials { host: host() });
         }
-        let entries = || self.allowed.iter().filter(|entry| entry.names(name, port));
-        if form::is_for_another_protocol(port) && !entries().any(AllowedHost::has_port) {
+        if form::is_for_another_protocol(port) && !self.entries(name, port).any(AllowedHost::has_port) {
             return Err(Refused::Port { host: host(), port });
         }
-        let allowed = entries().next();
+        self.judge_host(name, port)
+    }
+
+    /// What the user says of a host.
+    fn entries<'a>(&'a self, name: &'a str, port: u16) -> impl Iterator<Item = &'a AllowedHost> {
+        self.allowed.iter().filter(move |entry| entry.names(name, port))
+    }
+
+    fn judge_host<'a>(&'a self, name: &'a str, port: u16) -> Result<Host<'a>, Refused> {
+        let host = || name.to_owned();
+        let allowed = self.entries(name, port).next();
         match form::literal(name) {
             Some(address) => judge_address(name, address, allowed)?,
             None if form::has_gap(name) => return Err(Refused::Gap { host: host() }),
@@ -228,6 +248,11 @@ impl Destination {
         &self.addresses
     }
 
+    /// Whether all addresses are of the public internet.
+    pub(super) fn is_public(&self) -> bool {
+        self.addresses.iter().all(|address| special_range(address.ip()).is_none())
+    }
+
     pub(super) const fn parsed(&self) -> &Url {
         &self.url
     }
@@ -235,6 +260,23 @@ impl Destination {
     pub(super) fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
+}
+
+/// Where the host is, with its name looked up once and every answer judged.
+async fn addresses(host: Host<'_>, names: &dyn NameService) -> Result<Vec<SocketAddr>, Refused> {
+    let Host { name, port, allowed } = host;
+    let found = match form::literal(name) {
+        Some(address) => vec![address],
+        None => {
+            let unresolved = |source| Refused::Unresolved { host: name.to_owned(), source };
+            names.look_up(name).await.map_err(unresolved)?
+        }
+    };
+    if found.is_empty() {
+        return Err(Refused::NoAddress { host: name.to_owned() });
+    }
+    found.iter().try_for_each(|address| judge_address(name, *address, allowed))?;
+    Ok(found.into_iter().map(|address| SocketAddr::new(address, port)).collect())
 }
 
 fn judge_address(host: &str, address: IpAddr, allowed: Option<&AllowedHost>) -> Result<(), Refused> {

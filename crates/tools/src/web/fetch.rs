@@ -5,19 +5,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{self, HeaderMap};
-use reqwest::{Response, StatusCode, Url};
+use reqwest::{Response, Url};
 use robota_core::{Access, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::address::{AddressPolicy, Destination, Refused};
+use super::cache::{Cache, Fetched, Request};
 use super::client;
 use super::names::NameService;
+use super::options::WebFetchOptions;
 use super::page;
 use super::request_headers::request_headers;
 use super::route::Steps;
+use super::section::section;
+use super::unreached::{unreached, with_causes};
 use crate::failure::Failure;
+use crate::input::WholeNumber;
 
 /// Over the whole transfer, redirects included.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -25,8 +30,11 @@ const DEADLINE: Duration = Duration::from_secs(30);
 const MAX_ERROR_CHARS: usize = 2_000;
 
 pub(crate) struct WebFetch {
-    pub(crate) policy: AddressPolicy,
-    pub(crate) names: Arc<dyn NameService>,
+    policy: AddressPolicy,
+    names: Arc<dyn NameService>,
+    user_agent: String,
+    reuse_private: bool,
+    cache: Cache,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -36,6 +44,10 @@ pub(crate) struct WebFetchInput {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, String>")]
     headers: Option<BTreeMap<String, String>>,
+    /// Character to go on from in a long page.
+    #[serde(default)]
+    #[schemars(with = "WholeNumber")]
+    offset: Option<WholeNumber>,
 }
 
 impl Tool for WebFetch {
@@ -45,8 +57,8 @@ impl Tool for WebFetch {
         ToolSpec::new(
             "WebFetch",
             ToolClass::Network,
-            "Fetches an http(s) address and returns HTML as Markdown, JSON and other text as is. A redirect to \
-             another host is reported, not followed.",
+            "Fetches an http(s) address and returns HTML as Markdown, PDF as text, JSON and other text as is. A \
+             redirect to another host is reported, not followed.",
         )
         .read_only()
         .with_spellings(&[
@@ -64,7 +76,7 @@ impl Tool for WebFetch {
             biased;
             () = context.cancel.cancelled() => Err(Failure::cancelled()),
             fetched = tokio::time::timeout(DEADLINE, self.fetch(&input)) => fetched.unwrap_or_else(|_| {
-                let message = format!("{} did not answer in full within {} s", input.url, DEADLINE.as_secs());
+                let message = format!("{} did not answer in full within {} s; it may be slow or very large", input.url, DEADLINE.as_secs());
                 Err(Failure::new("timed_out", message))
             }),
         };
@@ -73,10 +85,19 @@ impl Tool for WebFetch {
 }
 
 impl WebFetch {
+    pub(crate) fn new(policy: AddressPolicy, names: Arc<dyn NameService>, options: WebFetchOptions) -> Self {
+        let WebFetchOptions { user_agent, clock, reuse_private } = options;
+        Self { policy, names, user_agent, reuse_private, cache: Cache::new(clock) }
+    }
+
     async fn fetch(&self, input: &WebFetchInput) -> Result<ToolOutcome, Failure> {
-        let headers = request_headers(input.headers.as_ref())?;
-        let names = &*self.names;
-        let mut hop = self.policy.judge(&input.url, names).await.map_err(|error| refusal(&error))?;
+        let offset = input.offset.map_or(0, WholeNumber::count);
+        let headers = request_headers(input.headers.as_ref(), &self.user_agent)?;
+        let request = Request::new(&input.url, &headers);
+        if let Some(kept) = self.cache.get(&request, offset > 0) {
+            return outcome(&input.url, &kept, true, offset);
+        }
+        let mut hop = self.judge(&input.url).await.map_err(|error| refusal(&error))?;
         let mut steps = Steps::default();
         loop {
             let response = get(&hop, &headers).await?;
@@ -85,31 +106,59 @@ impl WebFetch {
             let location = location.map(String::from_utf8_lossy);
             let stopped = |error| refusal(&error).after(&format!("{url} redirects ({status}): "));
             let Some(next) = steps.next(url, status, location.as_deref()).map_err(stopped)? else {
-                return report(response, url).await;
+                if !response.status().is_success() {
+                    return Ok(failed_page(&input.url, url, response).await);
+                }
+                let fetched = self.take(response, &hop).await?;
+                if status == 200 {
+                    self.cache.put(request, Arc::clone(&fetched));
+                }
+                return outcome(&input.url, &fetched, false, offset);
             };
             self.policy.judge_form(&next).map_err(stopped)?;
             if let Some(elsewhere) = elsewhere(url, &next) {
-                return Ok(told(url, status, elsewhere, &next));
+                return Ok(told(&input.url, url, status, elsewhere, &next));
             }
-            hop = self.policy.destination(next, names).await.map_err(stopped)?;
+            hop = self.policy.destination(next, &*self.names).await.map_err(stopped)?;
         }
+    }
+
+    async fn judge(&self, url: &str) -> Result<Destination, Refused> {
+        self.policy.judge(url, &*self.names).await
+    }
+
+    /// The page of a response that leads nowhere else.
+    async fn take(&self, response: Response, hop: &Destination) -> Result<Arc<Fetched>, Failure> {
+        let (url, status) = (hop.parsed(), response.status());
+        let only_to_read_on = !(hop.is_public() || self.reuse_private) || forbids_keeping(response.headers());
+        let page = page::read(response, url).await.map_err(|error| {
+            let told = with_causes(&error);
+            Failure::new(error.code(), format!("{url} ({status}): {told}"))
+        })?;
+        Ok(Arc::new(Fetched { url: url.to_string(), status: status.as_u16(), page, only_to_read_on }))
     }
 }
 
 /// One request, to the addresses that were judged.
 async fn get(hop: &Destination, headers: &HeaderMap) -> Result<Response, Failure> {
-    let failed =
-        |error| Failure::new("network", format!("cannot fetch {}: {}", hop.url(), with_causes(&error)));
+    let failed = |error: reqwest::Error| unreached(hop.url(), &error.without_url());
     let request = client::bound_to(hop).build().map_err(failed)?.get(hop.parsed().clone());
-    request.headers(headers.clone()).send().await.map_err(|error| failed(error.without_url()))
+    request.headers(headers.clone()).send().await.map_err(failed)
+}
+
+fn forbids_keeping(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(header::CACHE_CONTROL).iter().filter_map(|value| value.to_str().ok());
+    values.any(|value| value.to_ascii_lowercase().contains("no-store"))
 }
 
 fn refusal(refused: &Refused) -> Failure {
     let code = match refused {
-        Refused::NotAnAddress { .. } | Refused::Spelling { .. } | Refused::TooLong { .. } => {
-            "invalid_argument"
-        }
+        Refused::NotAnAddress { .. }
+        | Refused::Relative { .. }
+        | Refused::Spelling { .. }
+        | Refused::TooLong { .. } => "invalid_argument",
         Refused::TooManyRedirects { .. } => "too_many_redirects",
+        Refused::Unresolved { .. } | Refused::NoAddress { .. } => "name_not_found",
         _ => "address_refused",
     };
     Failure::new(code, refused.to_string())
@@ -128,38 +177,37 @@ fn elsewhere(from: &Url, to: &Url) -> Option<&'static str> {
     }
 }
 
-fn told(url: &Url, status: u16, elsewhere: &str, target: &Url) -> ToolOutcome {
+fn told(asked: &str, url: &Url, status: u16, elsewhere: &str, target: &Url) -> ToolOutcome {
     let text = format!("{url} redirects ({status}) to {elsewhere}: {target}\nFetch that to go on.");
-    let facts = json!({"url": url.as_str(), "status": status, "redirect": target.as_str()});
+    let facts =
+        json!({"url": asked, "finalUrl": url.as_str(), "status": status, "redirect": target.as_str()});
     ToolOutcome::success(text).with_structured(facts)
 }
 
-async fn report(response: Response, url: &Url) -> Result<ToolOutcome, Failure> {
-    let status = response.status();
-    let read = page::read(response).await;
-    if !status.is_success() {
-        return Ok(failed_page(status, url, read.map(|page| page.text).unwrap_or_default()));
-    }
-    let page = read.map_err(|error| Failure::new("no_text", format!("{url} ({status}): {error}")))?;
+fn outcome(asked: &str, fetched: &Fetched, cached: bool, offset: usize) -> Result<ToolOutcome, Failure> {
+    let Fetched { url, status, page, .. } = fetched;
+    let part = section(&page.text, offset)?;
     let media_type = if page.media_type.is_empty() { "unknown type" } else { &page.media_type };
-    let facts = json!({
-        "url": url.as_str(), "status": status.as_u16(), "contentType": page.media_type, "bytes": page.bytes,
+    let title = page.title.as_ref().map(|title| format!("\nTitle: {title}")).unwrap_or_default();
+    let mut facts = json!({
+        "url": asked, "finalUrl": url, "status": status, "mediaType": page.media_type, "bytes": page.bytes,
+        "cached": cached, "title": page.title,
     });
-    let text = format!("{url} ({}, {media_type})\n\n{}", status.as_u16(), page.text);
+    if let (Some(next), Some(facts)) = (part.next, facts.as_object_mut()) {
+        facts.insert("nextOffset".to_owned(), next.into());
+    }
+    let text = format!("{url} ({status}, {media_type}){title}\n\n{}", part.text);
     Ok(ToolOutcome::success(text).with_structured(facts))
 }
 
-fn failed_page(status: StatusCode, url: &Url, mut text: String) -> ToolOutcome {
+async fn failed_page(asked: &str, url: &Url, response: Response) -> ToolOutcome {
+    let status = response.status();
+    // A failure without a readable page is told by its status alone.
+    let mut text = page::read(response, url).await.map(|page| page.text).unwrap_or_default();
     if let Some((end, _)) = text.char_indices().nth(MAX_ERROR_CHARS) {
         text.truncate(end);
     }
-    let facts = json!({"url": url.as_str(), "status": status.as_u16()});
+    let facts = json!({"url": asked, "finalUrl": url.as_str(), "status": status.as_u16()});
     let text = format!("{url} answered {status}\n\n{text}");
     ToolOutcome::failure(text.trim_end()).with_error_code("http_status").with_structured(facts)
-}
-
-/// The error and what caused it, on one line.
-pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

@@ -38,15 +38,15 @@ pub(super) fn parse(text: &str, base: Option<&Url>) -> Result<Url, Refused> {
     if text.split(['?', '#']).next().is_some_and(|path| path.contains('\\')) {
         return Err(Refused::Spelling { what: "a backslash", text: shown(text) });
     }
-    Url::options()
-        .base_url(base)
-        .parse(text)
-        .map_err(|error| Refused::NotAnAddress { text: shown(text), source: Box::new(error) })
+    Url::options().base_url(base).parse(text).map_err(|error| match text.contains("://") {
+        true => Refused::NotAnAddress { text: shown(text), source: Box::new(error) },
+        false => Refused::Relative { text: shown(text) },
+    })
 }
 
 /// A host as addresses have it when they were read: lower case, ASCII, numbers in one spelling, IPv6 in brackets.
 /// `None` for what is no host.
-pub(super) fn canonical_host(host: &str) -> Option<String> {
+pub(crate) fn canonical_host(host: &str) -> Option<String> {
     let bracketed = host.parse::<Ipv6Addr>().map(|v6| format!("[{v6}]"));
     let host = bracketed.as_deref().unwrap_or(host);
     // What an address would take for its other parts, or leave out.
@@ -60,13 +60,13 @@ pub(super) fn canonical_host(host: &str) -> Option<String> {
 }
 
 /// The address that a host of a [`Url`] writes out; `None` when it is a name.
-pub(super) fn literal(host: &str) -> Option<IpAddr> {
+pub(crate) fn literal(host: &str) -> Option<IpAddr> {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     bare.unwrap_or(host).parse().ok()
 }
 
 /// Whether a name stands for the machine or its own network, whatever it resolves to.
-pub(super) fn is_local_name(host: &str) -> bool {
+pub(crate) fn is_local_name(host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
     LOCAL_ENDS
         .iter()
@@ -74,12 +74,12 @@ pub(super) fn is_local_name(host: &str) -> bool {
 }
 
 /// Whether a name has a part between its dots that is empty; resolvers disagree on what that means.
-pub(super) fn has_gap(host: &str) -> bool {
+pub(crate) fn has_gap(host: &str) -> bool {
     host.strip_suffix('.').unwrap_or(host).split('.').any(str::is_empty)
 }
 
 /// Whether a port is known for another protocol than HTTP.
-pub(super) fn is_for_another_protocol(port: u16) -> bool {
+pub(crate) fn is_for_another_protocol(port: u16) -> bool {
     OTHER_PROTOCOLS.contains(&port)
 }
 

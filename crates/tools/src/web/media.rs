@@ -5,6 +5,8 @@
 pub(super) enum Form {
     Html,
     Json,
+    Pdf,
+    Xml,
     Text,
 }
 
@@ -20,14 +22,20 @@ pub(super) fn split_type(content_type: &str) -> (String, Option<String>) {
     (essence, charset)
 }
 
+/// Whether a media type says nothing of the body: servers have it for what they do not know.
+pub(super) fn says_nothing(essence: &str) -> bool {
+    matches!(essence, "" | "application/octet-stream" | "binary/octet-stream" | "application/binary")
+}
+
 /// The form of a media type; `None` for one that is not text.
 pub(super) fn form_of(essence: &str) -> Option<Form> {
     match essence {
         "text/html" | "application/xhtml+xml" => Some(Form::Html),
         "application/json" | "text/json" => Some(Form::Json),
+        "application/pdf" | "application/x-pdf" => Some(Form::Pdf),
         _ if essence.ends_with("+json") => Some(Form::Json),
-        "application/xml"
-        | "application/javascript"
+        "application/xml" | "text/xml" => Some(Form::Xml),
+        "application/javascript"
         | "application/x-javascript"
         | "application/ecmascript"
         | "application/yaml"
@@ -38,36 +46,25 @@ pub(super) fn form_of(essence: &str) -> Option<Form> {
         | "application/x-ndjson"
         | "application/jsonl"
         | "application/graphql" => Some(Form::Text),
-        _ if essence.starts_with("text/") || essence.ends_with("+xml") => Some(Form::Text),
+        _ if essence.ends_with("+xml") => Some(Form::Xml),
+        _ if essence.starts_with("text/") => Some(Form::Text),
         _ => None,
     }
 }
 
 /// The form of a body whose type is not told; `None` when it is not text.
 pub(super) fn guess_form(body: &[u8]) -> Option<Form> {
+    if body.starts_with(b"%PDF-") {
+        return Some(Form::Pdf);
+    }
     let start = body.get(..body.len().min(1024)).unwrap_or_default();
-    if start.contains(&0) {
+    let is_wide = start.starts_with(b"\xFF\xFE") || start.starts_with(b"\xFE\xFF");
+    if !is_wide && start.contains(&0) {
         return None;
     }
     let start = String::from_utf8_lossy(start).trim_start().to_ascii_lowercase();
     let html = start.starts_with("<!doctype html") || start.starts_with("<html");
     Some(if html { Form::Html } else { Form::Text })
-}
-
-/// The body as text: UTF-8, or Latin-1 where the charset says so.
-pub(super) fn decode(body: Vec<u8>, charset: Option<&str>) -> String {
-    match charset {
-        Some("iso-8859-1" | "latin1" | "us-ascii" | "windows-1252")
-            if std::str::from_utf8(&body).is_err() =>
-        {
-            body.into_iter().map(char::from).collect()
-        }
-        _ => {
-            let text = String::from_utf8(body)
-                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-            text.strip_prefix('\u{FEFF}').map(str::to_owned).unwrap_or(text)
-        }
-    }
 }
 
 #[cfg(test)]
@@ -78,10 +75,32 @@ mod tests {
     fn types_are_read_as_servers_write_them() {
         let (essence, charset) = split_type("Text/HTML; boundary=x; Charset=\"ISO-8859-1\"");
         assert_eq!((essence.as_str(), charset.as_deref()), ("text/html", Some("iso-8859-1")));
-        let types = ["text/html", "application/ld+json", "image/svg+xml", "text/css", "application/pdf", ""];
-        let forms = [Some(Form::Html), Some(Form::Json), Some(Form::Text), Some(Form::Text), None, None];
-        assert_eq!(types.map(form_of), forms);
-        assert_eq!(decode(b"caf\xE9".to_vec(), Some("iso-8859-1")), "café");
-        assert_eq!(decode("\u{FEFF}café".into(), None), "café");
+        let cases = [
+            ("text/html", Some(Form::Html)),
+            ("application/ld+json", Some(Form::Json)),
+            ("image/svg+xml", Some(Form::Xml)),
+            ("text/css", Some(Form::Text)),
+            ("application/pdf", Some(Form::Pdf)),
+            ("image/png", None),
+            ("", None),
+        ];
+        for (essence, form) in cases {
+            assert_eq!(form_of(essence), form, "{essence}");
+        }
+    }
+
+    #[test]
+    fn bodies_without_a_type_are_known_by_their_beginning() {
+        let cases: [(&[u8], Option<Form>); 6] = [
+            (b"%PDF-1.7\n\0", Some(Form::Pdf)),
+            (b"\n<!DOCTYPE HTML>", Some(Form::Html)),
+            (b"# Heading", Some(Form::Text)),
+            (b"\xFF\xFEa\0", Some(Form::Text)),
+            (b"\x7FELF\x02\x01\0", None),
+            (b"", Some(Form::Text)),
+        ];
+        for (body, form) in cases {
+            assert_eq!(guess_form(body), form, "{body:?}");
+        }
     }
 }

@@ -8,9 +8,10 @@ use crate::failure::Failure;
 
 const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/json;q=0.9, text/*;q=0.8, */*;q=0.1";
 
-/// Headers that say where a request goes and where it ends. A `Host` other than that of the address would reach a
+/// Headers that say where a request goes, where it ends and how its answer is packed. A `Host` other than that of the address would reach a
 /// host that was neither consented to nor judged, at servers that serve many.
 const OF_THE_CONNECTION: &[&str] = &[
+    "accept-encoding",
     "host",
     "connection",
     "content-length",
@@ -25,8 +26,14 @@ const OF_THE_CONNECTION: &[&str] = &[
 ];
 
 /// What a model wrote, and what every request has.
-pub(super) fn request_headers(written: Option<&BTreeMap<String, String>>) -> Result<HeaderMap, Failure> {
+pub(super) fn request_headers(
+    written: Option<&BTreeMap<String, String>>,
+    user_agent: &str,
+) -> Result<HeaderMap, Failure> {
     let mut headers = HeaderMap::new();
+    if let Ok(user_agent) = user_agent.parse() {
+        headers.insert(header::USER_AGENT, user_agent);
+    }
     headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
     for (name, value) in written.into_iter().flatten() {
         let name = name.parse::<HeaderName>().map_err(|_| invalid(name))?;

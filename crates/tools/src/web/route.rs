@@ -8,7 +8,6 @@ use serde::Deserialize;
 use super::address::{AddressPolicy, Destination, Refused};
 use super::form;
 use super::names::NameService;
-use super::special::special_range;
 
 /// How many redirects are followed.
 const MAX_REDIRECTS: usize = 10;
@@ -139,7 +138,7 @@ fn arrival(hop: &Destination, redirects: usize) -> String {
         (None, 1) => (format!("is at {}, which is", addresses.concat()), ""),
         (None, _) => (format!("is at {}, which are", addresses.join(", ")), " all"),
     };
-    let is_public = hop.addresses().iter().all(|address| special_range(address.ip()).is_none());
+    let is_public = hop.is_public();
     let what = if is_public { "public" } else { "not public; the user allows this host" };
     format!("{way}{host} {is}{} {what}", if is_public { are } else { "" })
 }

@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::fetch::with_causes;
+use super::domains::Domains;
+use super::unreached::with_causes;
 use crate::failure::Failure;
 use crate::input::WholeNumber;
 
@@ -56,8 +57,11 @@ pub enum SearchError {
         status: u16,
     },
     /// Too many searches for now.
-    #[error("the limit of searches is reached; wait before the next one")]
-    RateLimited,
+    #[error("the limit of searches is reached; wait {}before the next one", seconds(*retry_after))]
+    RateLimited {
+        /// How long to wait, when the engine says.
+        retry_after: Option<Duration>,
+    },
     /// The engine answered with another failure.
     #[error("status {status}: {detail}")]
     Refused {
@@ -81,6 +85,7 @@ pub(crate) struct WebSearch {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct WebSearchInput {
     #[serde(alias = "q", alias = "search_query")]
     query: String,
@@ -88,6 +93,12 @@ pub(crate) struct WebSearchInput {
     #[serde(default, alias = "count", alias = "num_results")]
     #[schemars(with = "WholeNumber")]
     limit: Option<WholeNumber>,
+    #[serde(default, alias = "allowed_domains")]
+    #[schemars(with = "Vec<String>")]
+    allowed_domains: Option<Vec<String>>,
+    #[serde(default, alias = "blocked_domains")]
+    #[schemars(with = "Vec<String>")]
+    blocked_domains: Option<Vec<String>>,
 }
 
 impl Tool for WebSearch {
@@ -96,9 +107,12 @@ impl Tool for WebSearch {
     fn describe(&self) -> ToolSpec {
         let description =
             "Searches the web; returns titles, addresses and excerpts. Read a result with WebFetch.";
-        ToolSpec::new("WebSearch", ToolClass::Inspect, description)
-            .read_only()
-            .with_spellings(&[("query", &["q", "search_query"]), ("limit", &["count", "num_results"])])
+        ToolSpec::new("WebSearch", ToolClass::Inspect, description).read_only().with_spellings(&[
+            ("query", &["q", "search_query"]),
+            ("limit", &["count", "num_results"]),
+            ("allowedDomains", &["allowed_domains"]),
+            ("blockedDomains", &["blocked_domains"]),
+        ])
     }
 
     fn access(&self, _: &WebSearchInput) -> Vec<Access> {
@@ -125,20 +139,29 @@ impl WebSearch {
             return Err(Failure::new("invalid_argument", "the query is empty"));
         }
         let Some(backend) = &self.backend else {
-            let message = "web search is not set up: the user has to set BRAVE_API_KEY; go on without it, or fetch \
-                           a known address with WebFetch";
+            let message = "web search is not set up: the user has to set BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL \
+                           (or `search` in the settings); go on without it, or fetch a known address with WebFetch";
             return Err(Failure::new("not_configured", message));
         };
+        let (allowed, blocked) = (input.allowed_domains.as_deref(), input.blocked_domains.as_deref());
+        let domains = Domains::new(allowed.unwrap_or_default(), blocked.unwrap_or_default())
+            .map_err(|problem| Failure::new("invalid_argument", problem))?;
         let limit = input.limit.map_or(DEFAULT_LIMIT, |limit| limit.count().clamp(1, MAX_LIMIT));
-        let mut hits = backend.search(query, limit).await.map_err(|error| {
-            Failure::new(
-                "search_failed",
-                format!("search with {} failed: {}", backend.name(), with_causes(&error)),
-            )
+        let asked = if domains.is_all() { limit } else { MAX_LIMIT };
+        let mut hits = backend.search(&domains.narrow(query), asked).await.map_err(|error| {
+            let message = format!("search with {} failed: {}", backend.name(), with_causes(&error));
+            Failure::new("search_failed", message)
         })?;
+        if !domains.is_all() {
+            hits.retain(|hit| domains.have(hit));
+        }
         hits.truncate(limit);
         Ok(outcome(query, &hits))
     }
+}
+
+fn seconds(wait: Option<Duration>) -> String {
+    wait.map(|wait| format!("{} s ", wait.as_secs())).unwrap_or_default()
 }
 
 fn outcome(query: &str, hits: &[SearchHit]) -> ToolOutcome {

@@ -8,8 +8,11 @@ use serde_json::{Value, json};
 
 use crate::session::{Session, is_running};
 
+/// The facts but for what every call has.
 fn without_duration(mut structured: Value) -> Value {
-    assert!(structured.as_object_mut().unwrap().shift_remove("durationMs").unwrap().is_u64());
+    let facts = structured.as_object_mut().unwrap();
+    assert!(facts.shift_remove("durationMs").unwrap().is_u64());
+    assert!(facts.shift_remove("cwd").unwrap().as_str().unwrap().starts_with('/'));
     structured
 }
 
@@ -46,13 +49,19 @@ async fn closed(mut reader: PipeReader) {
 }
 
 #[tokio::test]
+async fn a_timeout_of_zero_is_none_of_its_own() {
+    let outcome = Session::new().call("Bash", json!({"command": "sleep 0.2; echo done", "timeout": 0})).await;
+    assert_eq!((outcome.is_error, outcome.content.as_str()), (false, "done"));
+}
+
+#[tokio::test]
 async fn nobody_survives_a_timeout() {
     let (reader, writer, name) = lifeline();
     // The grandchild ignores TERM.
     let command = format!("(trap '' TERM; exec 3>{name}; echo $BASHPID; while :; do sleep 1; done) & wait");
     let outcome = Session::new().call("Bash", json!({"command": command, "timeout": 1_000})).await;
     let (grandchild, note) = outcome.content.split_once('\n').unwrap();
-    assert_eq!(note, "[timed out after 1000 ms; its process group was ended]");
+    assert_eq!(note, "[timed out after 1000 ms; it and everything it had started was ended]");
     assert_eq!(without_duration(outcome.structured.unwrap()), json!({"exitCode": null, "timedOut": true}));
     assert!(!is_running(grandchild));
     drop(writer);
@@ -127,8 +136,9 @@ async fn commands_run_without_input_terminal_or_foreign_environment() {
     let session = Session::with(|options| options.environment.push(("GREETING".into(), "hi".into())));
     let command = "cat; tty; echo $GREETING $PAGER $TERM $NO_COLOR; env | cut -d= -f1 | sort | tr '\\n' ' '";
     let text = session.ok("Bash", json!({"command": command})).await;
-    let expected = "not a tty\nhi cat dumb 1\nGIT_EDITOR GIT_PAGER GIT_TERMINAL_PROMPT GREETING NO_COLOR PAGER \
-                    PATH PWD SHLVL TERM _";
+    let expected = "not a tty\nhi cat dumb 1\nDEBIAN_FRONTEND GCM_INTERACTIVE GIT_ASKPASS GIT_EDITOR \
+                    GIT_PAGER GIT_SEQUENCE_EDITOR GIT_TERMINAL_PROMPT GREETING NO_COLOR PAGER PATH PWD ROBOTA_CALL \
+                    SHLVL SSH_ASKPASS_REQUIRE TERM _";
     assert_eq!(text, expected);
 }
 

@@ -182,11 +182,13 @@ async fn stop_hooks_session_starts_and_formatters() {
 async fn the_environment_is_the_documented_one() {
     let project =
         Project { env: json!({"EXTRA": "1", "CLAUDE_PROJECT_DIR": "/elsewhere"}), ..Project::new() };
-    let names = "env -u PWD -u SHLVL -u _ | grep -v '^PATH=' | sort; pwd";
+    let names =
+        "env -u PWD -u SHLVL -u _ | grep -v '^PATH=' | sed 's/^\\(ROBOTA_CALL=\\).*/\\1/' | sort; pwd";
     let folder = project.folder.path().canonicalize().unwrap().display().to_string();
     let asked = project.says(names, HookCall::UserPromptSubmit { prompt: "p".into() }).await;
     let project_dir = project.folder.path().display();
-    let expected = format!("CLAUDE_PROJECT_DIR={project_dir}\nCLAUDE_SESSION_ID=s1\nEXTRA=1\n{folder}");
+    let expected =
+        format!("CLAUDE_PROJECT_DIR={project_dir}\nCLAUDE_SESSION_ID=s1\nEXTRA=1\nROBOTA_CALL=\n{folder}");
     assert_eq!(asked, HookOutcome::context(expected));
 
     let agent = HookCall::SubagentStart { agent_id: "a1".into(), agent_type: "Explore".into() };

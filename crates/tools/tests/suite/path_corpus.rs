@@ -110,6 +110,7 @@ impl Stage {
             cwd: app,
             home: Some(self.base.join("home")),
             protected_dirs: vec![self.base.join("state")],
+            confinement: None,
         };
         let path = self.fill(&case.path);
         let arguments = match &*case.tool {

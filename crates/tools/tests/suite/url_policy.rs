@@ -64,7 +64,7 @@ const ALLOWED: &[&str] = &[
 const BLOCKED: &[(&str, &str)] = &[
     // Schemes and spellings.
     ("", "not a web address"),
-    ("public.example/page", "not a web address"),
+    ("public.example/page", "not a web address: it begins with neither `https://` nor `http://`"),
     ("//public.example/", "not a web address"),
     ("localhost:8080/", "`localhost:`"),
     ("file:///etc/passwd", "`file:`"),

@@ -32,16 +32,16 @@ pub(in crate::permission) fn cover<'p>(
         ));
     }
     let script = command.script().map_err(|misread| misread.to_string())?;
-    let mut folders = Folders::new(script, &call.places, command.cwd);
+    let mut folders = Folders::new(script, &call.places, &command.cwd);
     let mut first = None;
     for part in &script.parts {
-        let rule = judge(rules, call, command.text, script, &mut folders, part)?;
+        let rule = judge(rules, call, &command.text, script, &mut folders, part)?;
         first = first.or(rule);
     }
     if script.parts.is_empty() {
         return Err("the command is empty".to_owned());
     }
-    let first = first.ok_or_else(|| format!("no allow rule covers `{}`", quote(command.text)))?;
+    let first = first.ok_or_else(|| format!("no allow rule covers `{}`", quote(&command.text)))?;
     match command.objection() {
         Some(why) => Err(format!("allow rules cover only what can be understood, and {why}")),
         None => Ok(first),

@@ -18,16 +18,16 @@ pub(in crate::permission) fn explain(
     let whole = rules.allow.iter().find(|rule| rule.pattern.is_none() && rule.tool.matches(&call.spec.name));
     let script = match (command.script(), whole) {
         (Ok(script), _) => script,
-        (Err(misread), None) => return vec![not_understood(command.text, misread)],
+        (Err(misread), None) => return vec![not_understood(&command.text, misread)],
         (Err(_), Some(rule)) => {
             let state = PartState::Covered { rule: rule.to_string() };
-            return vec![CommandPart { text: command.text.to_owned(), within: Vec::new(), state }];
+            return vec![CommandPart { text: command.text.clone().into_owned(), within: Vec::new(), state }];
         }
     };
-    let mut folders = Folders::new(script, &call.places, command.cwd);
+    let mut folders = Folders::new(script, &call.places, &command.cwd);
     let mut parts = Vec::new();
     for part in &script.parts {
-        let judged = judge(&rules.allow, call, command.text, script, &mut folders, part);
+        let judged = judge(&rules.allow, call, &command.text, script, &mut folders, part);
         let text = command.text.get(part.range.clone()).unwrap_or_default().trim().to_owned();
         let words = match &part.kind {
             PartKind::Nothing => continue,
@@ -51,7 +51,7 @@ pub(in crate::permission) fn explain(
     let mut parts: Vec<_> = parts.into_iter().map(|(_, part)| part).collect();
     if let (Some(why), None) = (command.objection(), whole) {
         let state = PartState::Uncovered { why: why.to_owned() };
-        parts.push(CommandPart { text: command.text.to_owned(), within: Vec::new(), state });
+        parts.push(CommandPart { text: command.text.clone().into_owned(), within: Vec::new(), state });
     }
     parts
 }

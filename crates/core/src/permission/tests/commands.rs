@@ -130,12 +130,11 @@ fn a_wildcard_does_not_cover_what_runs_anything() {
 }
 
 #[test]
-fn an_allow_rule_is_about_the_working_directory_only() {
-    let elsewhere = |folder: &str| Access::Command { command: "make test".to_owned(), cwd: folder.into() };
+fn an_allow_rule_is_about_the_workspace_only() {
     let decide = |mode, allow: &str, folder: &str| {
-        policy(mode, &[], &[], &[allow]).evaluate(&tool("Bash"), &[elsewhere(folder)])
+        policy(mode, &[], &[], &[allow]).evaluate(&tool("Bash"), &[command_in(folder, "make test")])
     };
-    for folder in ["/work/app/src", "/work/lib", "/work", "/tmp/x"] {
+    for folder in ["/work", "/tmp/x", "/work/app2", "/work/app/../lib"] {
         for rule in ["Bash(make test)", "Bash(make *)", "Bash(* test)"] {
             let verdict = decide(PermissionMode::AcceptEdits, rule, folder);
             assert_eq!(
@@ -152,9 +151,66 @@ fn an_allow_rule_is_about_the_working_directory_only() {
         assert_eq!(decide(PermissionMode::Default, "Bash", folder).decision, Decision::Allow);
         assert_eq!(decide(PermissionMode::BypassPermissions, "Read", folder).decision, Decision::Allow);
         let denied = policy(PermissionMode::BypassPermissions, &["Bash(make *)"], &[], &["Bash"]);
-        assert_eq!(denied.evaluate(&tool("Bash"), &[elsewhere(folder)]).decision, Decision::Deny);
+        assert_eq!(
+            denied.evaluate(&tool("Bash"), &[command_in(folder, "make test")]).decision,
+            Decision::Deny
+        );
     }
     assert_eq!(decide(PermissionMode::Default, "Bash(make test)", "/work/app/").decision, Decision::Allow);
+}
+
+/// What a session that has moved runs is judged as if it moved there once more.
+#[test]
+fn a_command_in_another_folder_is_what_it_is_behind_a_cd() {
+    let folders = [
+        ("/work/app/src", "cd src"),
+        ("/work/app/src/deep", "cd src/deep"),
+        ("/work/lib", "cd /work/lib"),
+        ("/work/app/a b", "cd 'a b'"),
+        ("/work/app/it's", r"cd 'it'\''s'"),
+        ("/work/app/-p", "cd /work/app/-p"),
+        ("/work/app/$(rm -rf x)", "cd '$(rm -rf x)'"),
+    ];
+    let lines = [
+        "make test",
+        "make test; make x",
+        "ls *",
+        "./run",
+        "../run",
+        "cat notes",
+        "cat < notes",
+        "echo x > out",
+        "cd .. && make test",
+        "cd ../.. && make test",
+        "f() { make x; }; f",
+        "export A=1",
+        "export A=1; make test",
+        "if",
+        "; make test",
+        "|| make test",
+        "# make\nmake test",
+        "cat <<E\nmake\nE",
+        "rm -rf /",
+        "git push",
+        "",
+    ];
+    let allowed = ["Bash(make *)", "Bash(ls *)", "Bash(cat *)", "Bash(echo *)", "Bash(export *)"];
+    for cd in [&["Bash(cd *)"][..], &[]] {
+        let allow: Vec<&str> = allowed.iter().chain(cd).copied().collect();
+        let deny = ["Bash(git push *)", "Bash(rm *)", "Edit(src/out)"];
+        let policy = policy(PermissionMode::Default, &deny, &["Bash(ls *)"], &allow);
+        for (folder, cd) in folders {
+            for line in lines {
+                let there = policy.evaluate(&tool("Bash"), &[command_in(folder, line)]);
+                let behind = policy.bash(&format!("{cd} && {line}"));
+                assert_eq!(there, behind, "{folder}: {line}");
+            }
+        }
+    }
+    let policy = policy(PermissionMode::Default, &[], &[], &["Bash(make *)", "Bash(cd *)", "Bash(./run)"]);
+    let in_src = |line: &str| policy.evaluate(&tool("Bash"), &[command_in("/work/app/src", line)]).decision;
+    assert_eq!(in_src("make test"), Decision::Allow);
+    assert_eq!(in_src("./run"), Decision::Ask);
 }
 
 #[test]

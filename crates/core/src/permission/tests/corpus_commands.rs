@@ -59,6 +59,7 @@ fn judge(workspace: &TempWorkspace, row: &Row) -> Verdict {
         cwd: root.clone(),
         home: Some(PathBuf::from("/home/ada")),
         protected_dirs: Vec::new(),
+        confinement: None,
     };
     policy.evaluate(&tool("Bash"), &[Access::Command { command: row.command.clone(), cwd: root }])
 }

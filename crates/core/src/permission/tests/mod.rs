@@ -2,6 +2,7 @@
 
 mod command_properties;
 mod commands;
+mod confinement;
 mod corpus_commands;
 mod modes;
 mod paths;
@@ -26,6 +27,7 @@ fn policy(mode: PermissionMode, deny: &[&str], ask: &[&str], allow: &[&str]) -> 
         cwd: PathBuf::from("/work/app"),
         home: Some(PathBuf::from("/home/ada")),
         protected_dirs: vec![PathBuf::from("/srv/robota")],
+        confinement: None,
     }
 }
 
@@ -41,7 +43,11 @@ fn tool(name: &str) -> ToolSpec {
 }
 
 fn command(command: &str) -> Access {
-    Access::Command { command: command.to_owned(), cwd: PathBuf::from("/work/app") }
+    command_in("/work/app", command)
+}
+
+fn command_in(folder: &str, command: &str) -> Access {
+    Access::Command { command: command.to_owned(), cwd: PathBuf::from(folder) }
 }
 
 /// The path access of the tool `name`, where the path is no symlink.

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use robota_core::{SessionId, Timestamp};
 
 use super::plan::is_leftover;
 use super::{GcItem, GcKind, GcPlan, GcReport, references};
 use crate::store::{payload_folder, remove_all, remove_file};
-use crate::{FileStore, SkippedFile, files};
+use crate::{FileStore, SkippedFile, files, outputs};
 
 pub(super) fn apply(store: &FileStore, plan: &GcPlan) -> GcReport {
     let mut work = Work { store, plan, report: GcReport::default() };
@@ -70,6 +71,7 @@ impl Work<'_> {
             let outcome = match item.kind {
                 GcKind::OldSession => self.old_session(id),
                 GcKind::OrphanPayloads => self.orphans(id),
+                GcKind::OrphanOutputs => self.orphan_outputs(id),
                 GcKind::UnusedPayload => match &unused {
                     Ok(unused) if unused.iter().any(|unused| unused.path == item.path) => {
                         remove_file(&item.path).map(drop).map_err(|error| error.to_string())
@@ -94,25 +96,21 @@ impl Work<'_> {
         if !is_old || head.updated_at == Timestamp::default() {
             return Err(format!("something happened in it at {}", head.updated_at));
         }
-        let (sessions, logs) = self.store.parts();
-        remove_all(sessions, logs, id).map(drop).map_err(|error| error.to_string())
+        remove_all(self.store.base(), id).map(drop).map_err(|error| error.to_string())
     }
 
     fn orphans(&self, id: &SessionId) -> Result<(), Kept> {
-        let folder = payload_folder(self.store.parts().1, id);
-        let remove = || {
-            if files::found(&self.store.log_path(id))?.is_some() {
-                return Err(io::Error::other("there is a log of this session now"));
-            }
-            if !files::is_own_folder(&folder)? {
-                return Err(io::Error::other("it is gone already"));
-            }
-            for entry in fs::read_dir(&folder)? {
-                remove_file(&entry?.path())?;
-            }
-            fs::remove_dir(&folder)
-        };
-        remove().map_err(|error| error.to_string())
+        if files::found(&self.store.log_path(id)).map_err(|error| error.to_string())?.is_some() {
+            return Err("there is a log of this session now".to_owned());
+        }
+        remove_flat_folder(&payload_folder(self.store.parts().1, id))
+    }
+
+    fn orphan_outputs(&self, id: &SessionId) -> Result<(), Kept> {
+        if self.store.head_now(id).map_err(|error| error.to_string())?.is_some() {
+            return Err("there is such a session now".to_owned());
+        }
+        remove_flat_folder(&outputs::folder_of(self.store.base(), id))
     }
 
     fn note(&mut self, item: &GcItem, outcome: Result<(), Kept>) {
@@ -124,4 +122,18 @@ impl Work<'_> {
             Err(reason) => self.report.kept.push(SkippedFile { path: item.path.clone(), reason }),
         }
     }
+}
+
+/// Removes a folder in which there are only files.
+fn remove_flat_folder(folder: &Path) -> Result<(), Kept> {
+    let remove = || {
+        if !files::is_own_folder(folder)? {
+            return Err(io::Error::other("it is gone already"));
+        }
+        for entry in fs::read_dir(folder)? {
+            remove_file(&entry?.path())?;
+        }
+        fs::remove_dir(folder)
+    };
+    remove().map_err(|error| error.to_string())
 }

@@ -85,6 +85,8 @@ pub enum GcKind {
     UnusedPayload,
     /// A folder of payloads without a log.
     OrphanPayloads,
+    /// A folder of outputs without a session.
+    OrphanOutputs,
     /// A lock that nobody holds.
     StaleLock,
     /// A temporary file that somebody began to write.

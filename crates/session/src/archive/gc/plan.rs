@@ -10,10 +10,7 @@ use robota_core::{SessionId, Timestamp};
 
 use super::{GcItem, GcKind, GcOptions, GcPlan, references};
 use crate::store::{SessionLock, list_sessions, payload_folder, session_files};
-use crate::{Error, FileStore, SkippedFile, files};
-
-/// How the names of temporary files begin.
-pub(super) const TEMPORARY: &str = ".writing-";
+use crate::{Error, FileStore, SkippedFile, files, outputs};
 
 pub(super) fn plan(store: &FileStore, options: &GcOptions) -> Result<GcPlan, Error> {
     look(store, options)
@@ -37,6 +34,7 @@ fn look(store: &FileStore, options: &GcOptions) -> io::Result<GcPlan> {
     search.locks()?;
     search.old_sessions()?;
     search.payloads()?;
+    search.outputs()?;
     search.leftovers()?;
     let mut plan = search.plan;
     plan.left_alone.sort_by(|a, b| a.path.cmp(&b.path));
@@ -98,8 +96,9 @@ impl Search<'_> {
         let size = |path: &Path| Ok::<_, io::Error>(files::found(path)?.map(|metadata| metadata.len()));
         let (record_size, log_size) = (size(&record)?, size(&log)?);
         let payloads = folder_size(&payload_folder(self.store.parts().1, id))?;
+        let outputs = folder_size(&outputs::folder_of(self.store.base(), id))?;
         let path = if record_size.is_some() { record } else { log };
-        Ok((path, record_size.unwrap_or_default() + log_size.unwrap_or_default() + payloads))
+        Ok((path, record_size.unwrap_or_default() + log_size.unwrap_or_default() + payloads + outputs))
     }
 
     fn payloads(&mut self) -> io::Result<()> {
@@ -124,6 +123,23 @@ impl Search<'_> {
                     }
                 }
                 Err(error) => self.leave(folder, error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    fn outputs(&mut self) -> io::Result<()> {
+        for id in session_files(&outputs::all_folders(self.store.base()), "")? {
+            let folder = outputs::folder_of(self.store.base(), &id);
+            let is_folder = files::found(&folder)?.is_some_and(|metadata| metadata.is_dir());
+            let files = [self.store.log_path(&id), self.store.record_path(&id)];
+            let mut is_there = false;
+            for file in &files {
+                is_there |= files::found(file)?.is_some();
+            }
+            if is_folder && !is_there && !self.done.contains(&id) {
+                let (bytes, reason) = (folder_size(&folder)?, format!("there is no session {id}"));
+                self.add(GcKind::OrphanOutputs, Some(&id), folder, bytes, reason);
             }
         }
         Ok(())
@@ -163,7 +179,7 @@ impl Search<'_> {
 /// Whether this is a temporary file of ours from before `before`.
 pub(super) fn is_leftover(path: &Path, metadata: &Metadata, before: Timestamp) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
-    name.is_some_and(|name| name.starts_with(TEMPORARY))
+    name.is_some_and(|name| name.starts_with(files::TEMPORARY))
         && metadata.is_file()
         && modified(metadata).is_some_and(|modified| modified < before)
 }

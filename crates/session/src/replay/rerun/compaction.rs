@@ -61,6 +61,7 @@ async fn run_again(recorded: &Arc<RecordedCompaction>, start: &CompactionStart) 
         context_window: start.context_window,
         max_output_tokens: settings.max_output_tokens,
         output_budget: 0,
+        spill: None,
         idle_timeout: None,
         raw_capture: RawCapture::Off,
         ambient: ambient_of(recorded),

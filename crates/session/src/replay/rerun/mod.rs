@@ -113,6 +113,7 @@ async fn run_again(recorded: &Arc<RecordedTurn>, prompt: Message, progress: &Arc
         // Recorded results are cut already, and room is made where it was made then.
         context_window: 0,
         output_budget: 0,
+        spill: None,
         max_output_tokens: settings.max_output_tokens,
         idle_timeout: None,
         raw_capture: RawCapture::Off,

@@ -168,3 +168,23 @@ async fn a_deleted_session_is_gone_with_its_payloads_and_an_open_one_is_not() {
     }
     assert_eq!(scene.store.remove(&id("s")).await.unwrap().files, []);
 }
+
+#[tokio::test]
+async fn outputs_go_with_their_session_and_without_one_they_are_left_over() {
+    let scene = two_turns().await;
+    let outputs = scene.store.outputs(&id("s")).unwrap();
+    let orphans = scene.store.outputs(&id("gone")).unwrap();
+    for folder in [&outputs, &orphans] {
+        fs::create_dir_all(folder).unwrap();
+        let mut file = fs::File::create_new(folder.join("c1.txt")).unwrap();
+        std::io::Write::write_all(&mut file, b"whole").unwrap();
+    }
+    let plan = plan_gc(&scene.store, &GcOptions::default()).await.unwrap();
+    let items: Vec<_> = plan.items.iter().filter(|item| item.kind == GcKind::OrphanOutputs).collect();
+    assert_eq!(items.iter().map(|item| (&item.path, item.bytes)).collect::<Vec<_>>(), [(&orphans, 5)]);
+    apply_gc(&scene.store, plan).await.unwrap();
+    assert!(!orphans.exists() && outputs.exists());
+    let deleted = scene.store.remove(&id("s")).await.unwrap();
+    assert!(deleted.files.iter().any(|file| file.path == outputs.join("c1.txt")), "{deleted:?}");
+    assert!(!outputs.exists());
+}

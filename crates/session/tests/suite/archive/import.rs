@@ -6,7 +6,7 @@ use std::sync::Arc;
 use robota_session::archive::{
     ExportOptions, ImportErrorKind, ImportId, ImportOptions, import_from, parse_artifact,
 };
-use robota_session::{ErrorKind, FileStore, LineFilter, NullStore, Session, SessionStore};
+use robota_session::{ErrorKind, FileStore, InjectedRole, LineFilter, NullStore, Session, SessionStore};
 use robota_testkit::{FixedClock, Script, fixed_ambient};
 use serde_json::{Value, json};
 
@@ -103,6 +103,27 @@ async fn an_artifact_of_the_original_becomes_a_log_and_its_other_fields_are_only
     let record = fs::read(scene.store.record_path(&session_id)).unwrap();
     let record: Value = serde_json::from_slice(&record).unwrap();
     assert_eq!(record["memoryEvents"], json!([{"kind": "saved", "score": 1.5}]));
+}
+
+#[tokio::test]
+async fn a_history_that_begins_with_a_system_message_is_imported_whole() {
+    for prompt in ["", "Be brief."] {
+        let scene = Scene::new("Fine.");
+        let mut with_prompt = scene.options();
+        with_prompt.system_prompt = prompt.into();
+        let session = Session::create(with_prompt).await.unwrap();
+        session.inject_message(InjectedRole::System, "The folder has changed.").unwrap();
+        session.run("And now?").await.unwrap();
+        session.shutdown("other").await.unwrap();
+        let (artifact, _) = exported(&scene.store, ExportOptions::without_log()).await;
+        let elsewhere = other_store(&scene);
+        import_from(&elsewhere, &*artifact, &options()).await.unwrap();
+        let (here, there) =
+            (scene.store.load(&id("s")).await.unwrap(), elsewhere.load(&id("s")).await.unwrap());
+        assert_eq!(there.history.entries(), here.history.entries(), "{prompt:?}");
+        assert_eq!(there.history.messages().len(), 3);
+        assert_eq!(there.system_prompt.as_deref().unwrap_or_default(), prompt);
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,139 @@
+//! What is left of programs that had to be ended: nothing.
+
+use std::io::{PipeReader, Read};
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use robota_tools::process::{self, CommandLine, Ending, adopt_orphans};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// How many programs run at once.
+const BATCH: usize = 50;
+
+/// Each says `up` when what it has started runs. What is not told to go away otherwise ends by itself, much later.
+const WAYS: [&str; 8] = [
+    "echo up; sleep 1000",
+    "setsid sleep 1000 & echo up; wait",
+    "(setsid sh -c 'sleep 1000 & sleep 1000' &); echo up; sleep 1000",
+    "nohup sh -c 'trap \"\" HUP TERM; sleep 1000; sleep 1000' >/dev/null 2>&1 & echo up; exec sleep 1000",
+    "trap '' TERM; (trap '' TERM; setsid sh -c 'while :; do sleep 1; done') & echo up; while :; do sleep 1; done",
+    "(setsid env -i PATH=/usr/bin:/bin sh -c '(setsid sleep 1000 &); sleep 1000' &); echo up; sleep 1000",
+    "trap '(setsid sleep 1000 &)' TERM; echo up; while :; do (setsid sleep 1000 &); sleep 0.1; done",
+    "setsid sh -c 'kill -STOP $$; sleep 1000' & echo up; kill -STOP $$; sleep 1000",
+];
+
+#[derive(Clone, Copy, Debug)]
+enum End {
+    TimedOut,
+    Cancelled,
+    Dropped,
+}
+
+/// As often as `ROBOTA_TEST_KILLS` says, as the other kill tests do.
+fn kills() -> usize {
+    let told = std::env::vars().find_map(|(name, value)| (name == "ROBOTA_TEST_KILLS").then_some(value));
+    told.and_then(|text| text.parse().ok()).unwrap_or(100)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn timeouts_and_aborts_leave_no_descendant_and_no_zombie() {
+    adopt_orphans().unwrap();
+    let kills: Vec<usize> = (0..kills()).collect();
+    for batch in kills.chunks(BATCH) {
+        let mut running = JoinSet::new();
+        for number in batch {
+            let end = [End::TimedOut, End::Cancelled, End::Dropped][number / WAYS.len() % 3];
+            running.spawn(end_one(WAYS[number % WAYS.len()], end));
+        }
+        while let Some(ended) = running.join_next().await {
+            ended.unwrap();
+        }
+    }
+    // What was dropped is collected in the background.
+    let patience = async {
+        while !zombies().is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let collected = tokio::time::timeout(Duration::from_secs(20), patience).await;
+    assert!(collected.is_ok(), "zombies: {:?}", zombies());
+}
+
+/// Starts a program, ends it in its way, and waits until nobody holds its lifeline.
+async fn end_one(way: &str, end: End) {
+    let (lifeline, held) = std::io::pipe().unwrap();
+    let line = format!("exec 3>/proc/{}/fd/{}; {way}", std::process::id(), held.as_raw_fd());
+    let timeout =
+        if matches!(end, End::TimedOut) { Duration::from_millis(500) } else { Duration::from_secs(600) };
+    let cancel = CancellationToken::new();
+    let (up, is_up) = oneshot::channel();
+    let up = Mutex::new(Some(up));
+    let show = move |_: &str| {
+        if let Some(up) = up.lock().unwrap().take() {
+            up.send(()).unwrap();
+        }
+    };
+    let stop = cancel.clone();
+    let run = tokio::spawn(async move { process::run(command(&line, timeout), None, &stop, show).await });
+    if !matches!(end, End::TimedOut) {
+        is_up.await.unwrap();
+    }
+    match end {
+        End::TimedOut => assert_eq!(run.await.unwrap().unwrap().ending, Ending::TimedOut, "{way}"),
+        End::Cancelled => {
+            cancel.cancel();
+            assert_eq!(run.await.unwrap().unwrap().ending, Ending::Cancelled, "{way}");
+        }
+        End::Dropped => run.abort(),
+    }
+    drop(held);
+    let gone = tokio::time::timeout(Duration::from_secs(60), closed(lifeline)).await;
+    assert!(gone.is_ok(), "somebody survived {end:?}: {way}");
+}
+
+#[tokio::test]
+async fn what_ends_by_itself_leaves_its_servers_alone() {
+    let line = "setsid sleep 1000 >/dev/null 2>&1 & echo $!";
+    let finished =
+        process::run(command(line, Duration::from_secs(60)), None, &CancellationToken::new(), |_| {}).await;
+    let finished = finished.unwrap();
+    let server = finished.output.trim().to_owned();
+    assert_eq!((finished.ending, finished.left_behind), (Ending::Exited(0), false));
+    assert!(crate::session::is_running(&server));
+    let kill = command(&format!("kill {server}"), Duration::from_secs(60));
+    assert_eq!(
+        process::run(kill, None, &CancellationToken::new(), |_| {}).await.unwrap().ending,
+        Ending::Exited(0)
+    );
+}
+
+fn command(line: &str, timeout: Duration) -> CommandLine {
+    CommandLine {
+        program: PathBuf::from("/bin/sh"),
+        arguments: vec!["-c".into(), line.into()],
+        directory: PathBuf::from("/"),
+        environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        timeout,
+    }
+}
+
+async fn closed(mut lifeline: PipeReader) {
+    let read = tokio::task::spawn_blocking(move || lifeline.read_to_end(&mut Vec::new()));
+    assert_eq!(read.await.unwrap().unwrap(), 0);
+}
+
+/// Children of this process that have ended and that nobody has collected.
+fn zombies() -> Vec<String> {
+    let this = std::process::id().to_string();
+    let stats = std::fs::read_dir("/proc").unwrap().flatten();
+    let stats = stats.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
+    let is_zombie = |stat: &String| {
+        let mut fields = stat.rsplit(')').next().unwrap().split_ascii_whitespace();
+        fields.next() == Some("Z") && fields.next() == Some(&*this)
+    };
+    stats.filter(is_zombie).collect()
+}
