@@ -74,6 +74,17 @@ pub(crate) fn assembled(blueprint: &SessionBlueprint) -> Result<Assembly, Failur
         .map_err(|error| Failure::from_error(exit_of_assembly(&error), &error).with_hint(error.hint()))
 }
 
+/// The folder that a command is about that runs no prompt: this process, its project, and the settings there.
+pub(crate) fn folder(args: &PolicyArgs) -> Result<(Host, ProjectPaths, Settings), Failure> {
+    let host = Host::of_process()?;
+    let paths = match &args.cwd {
+        Some(folder) => host.paths_around(folder)?,
+        None => host.paths()?,
+    };
+    let settings = settings(&paths, args.trust)?;
+    Ok((host, paths, settings))
+}
+
 /// What the flags of a command say about permissions that runs no prompt.
 pub(crate) fn overrides_of(args: &PolicyArgs) -> PermissionOverrides {
     PermissionOverrides {

@@ -12,7 +12,7 @@ use robota_framework::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::compose::{exit_of_assembly, overrides_of, provider, settings};
+use crate::compose::{exit_of_assembly, folder, overrides_of, provider};
 use crate::exit::Failure;
 use crate::harmless::one_line;
 use crate::host::Host;
@@ -28,12 +28,7 @@ pub(crate) struct Unmodelled {
 impl Unmodelled {
     /// Reads the settings as a run with `args` would.
     pub(crate) fn of(args: &PolicyArgs) -> Result<Self, Failure> {
-        let host = Host::of_process()?;
-        let paths = match &args.cwd {
-            Some(folder) => host.paths_around(folder)?,
-            None => host.paths()?,
-        };
-        let settings = settings(&paths, args.trust)?;
+        let (host, paths, settings) = folder(args)?;
         let host = Host { environment: settings.environment(&host.environment), ..host };
         let (model, provider) = model(&host, &settings);
         let warnings = settings.warnings.iter().map(ToString::to_string);

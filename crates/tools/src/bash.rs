@@ -48,6 +48,15 @@ pub(crate) struct BashInput {
 }
 
 impl BashInput {
+    /// Whether there is something that a shell can run.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.command.trim().is_empty() || self.command.contains('\0') {
+            let message = "the command is empty or contains a NUL character";
+            return Err(Failure::new("invalid_argument", message));
+        }
+        Ok(())
+    }
+
     /// How long the command may run, in milliseconds.
     pub(crate) fn limit_ms(&self) -> u64 {
         // Models write 0 for no limit of their own.
@@ -85,9 +94,8 @@ impl Tool for Bash {
     }
 
     async fn run(self: Arc<Self>, input: BashInput, context: ToolContext) -> ToolResult {
-        if input.command.trim().is_empty() || input.command.contains('\0') {
-            let message = "the command is empty or contains a NUL character";
-            return Ok(Failure::new("invalid_argument", message).into());
+        if let Err(failure) = input.check() {
+            return Ok(failure.into());
         }
         let directory = self.directory(&input).to_owned();
         if let Err(failure) = self.check_directory(&input, &directory) {

@@ -2,9 +2,8 @@
 
 use robota_framework::{EffectivePermissions, ProjectPaths, Settings};
 
-use crate::compose::{exit_of_assembly, overrides_of, settings};
+use crate::compose::{exit_of_assembly, folder, overrides_of};
 use crate::exit::Failure;
-use crate::host::Host;
 use crate::permissions_args::PolicyArgs;
 
 /// What counts in a folder, and what does not.
@@ -17,12 +16,7 @@ pub(crate) struct Effective {
 impl Effective {
     /// Reads the settings as a run with `args` would.
     pub(crate) fn of(args: &PolicyArgs) -> Result<Self, Failure> {
-        let host = Host::of_process()?;
-        let paths = match &args.cwd {
-            Some(folder) => host.paths_around(folder)?,
-            None => host.paths()?,
-        };
-        let settings = settings(&paths, args.trust)?;
+        let (host, paths, settings) = folder(args)?;
         let environment = settings.environment(&host.environment);
         let overrides = overrides_of(args);
         let permissions = EffectivePermissions::resolve(&paths, &settings, &environment, &overrides)

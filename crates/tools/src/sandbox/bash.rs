@@ -43,9 +43,8 @@ impl Tool for SandboxBash {
     }
 
     async fn run(self: Arc<Self>, input: BashInput, context: ToolContext) -> ToolResult {
-        if input.command.trim().is_empty() || input.command.contains('\0') {
-            let message = "the command is empty or contains a NUL character";
-            return Ok(Failure::new("invalid_argument", message).into());
+        if let Err(failure) = input.check() {
+            return Ok(failure.into());
         }
         let directory = self.directory(&input).to_owned();
         let moves = input.working_directory.is_none();

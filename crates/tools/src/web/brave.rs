@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
-use super::engine::{Engine, Refusal, hit, understood};
+use super::engine::{Engine, Entry, Refusal, understood};
 use super::search::{SearchBackend, SearchError, SearchHit};
 
 const BASE_URL: &str = "https://api.search.brave.com";
@@ -69,19 +69,4 @@ struct Answer {
 struct Web {
     #[serde(default, deserialize_with = "understood")]
     results: Vec<Entry>,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    #[serde(default)]
-    title: Option<String>,
-    url: String,
-    #[serde(default)]
-    description: Option<String>,
-}
-
-impl Entry {
-    fn into_hit(self) -> Option<SearchHit> {
-        hit(&self.title.unwrap_or_default(), self.url, &self.description.unwrap_or_default())
-    }
 }

@@ -39,6 +39,26 @@ pub(super) struct Refusal {
     body: Vec<u8>,
 }
 
+/// A result, in the words of any of the engines.
+#[derive(Deserialize)]
+pub(super) struct Entry {
+    #[serde(default)]
+    title: Option<String>,
+    url: String,
+    #[serde(default)]
+    content: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+}
+
+impl Entry {
+    /// `None` when it cannot be shown.
+    pub(super) fn into_hit(self) -> Option<SearchHit> {
+        let excerpt = self.content.or(self.description).unwrap_or_default();
+        hit(&self.title.unwrap_or_default(), self.url, &excerpt)
+    }
+}
+
 impl Engine {
     pub(super) fn at(base_url: impl Into<String>) -> Self {
         Self { base_url: base_url.into(), client: OnceLock::new() }
@@ -138,7 +158,7 @@ fn in_words(body: &Value) -> Option<String> {
 }
 
 /// A result with the bounds that every engine's results have; `None` for one that is no page.
-pub(super) fn hit(title: &str, url: String, snippet: &str) -> Option<SearchHit> {
+fn hit(title: &str, url: String, snippet: &str) -> Option<SearchHit> {
     let is_page = url.starts_with("https://") || url.starts_with("http://");
     let is_odd = |c: char| c.is_whitespace() || c.is_control();
     let is_page = is_page && url.len() <= MAX_URL && !url.contains(is_odd);

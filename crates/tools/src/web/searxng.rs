@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
-use super::engine::{Engine, Refusal, hit, understood};
+use super::engine::{Engine, Entry, Refusal, understood};
 use super::plain::one_line;
 use super::search::{SearchBackend, SearchError, SearchHit};
 
@@ -80,19 +80,4 @@ struct Answer {
     /// Name and reason of each.
     #[serde(default, deserialize_with = "understood")]
     unresponsive_engines: Vec<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    #[serde(default)]
-    title: Option<String>,
-    url: String,
-    #[serde(default)]
-    content: Option<String>,
-}
-
-impl Entry {
-    fn into_hit(self) -> Option<SearchHit> {
-        hit(&self.title.unwrap_or_default(), self.url, &self.content.unwrap_or_default())
-    }
 }

@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::engine::{Engine, Refusal, hit, understood};
+use super::engine::{Engine, Entry, Refusal, understood};
 use super::search::{SearchBackend, SearchError, SearchHit};
 
 const BASE_URL: &str = "https://api.tavily.com";
@@ -68,19 +68,4 @@ impl SearchBackend for TavilySearch {
 struct Answer {
     #[serde(default, deserialize_with = "understood")]
     results: Vec<Entry>,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    #[serde(default)]
-    title: Option<String>,
-    url: String,
-    #[serde(default)]
-    content: Option<String>,
-}
-
-impl Entry {
-    fn into_hit(self) -> Option<SearchHit> {
-        hit(&self.title.unwrap_or_default(), self.url, &self.content.unwrap_or_default())
-    }
 }
