@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::input::{PathInput, WholeNumber};
-use crate::process::{self, CommandLine, Confine, Ending, FinalFolder, Finished, Place};
+use crate::process::{self, CommandLine, Confine, Ending, FinalFolder, Finished};
 use crate::workspace::Workspace;
 
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
@@ -57,6 +57,14 @@ impl BashInput {
         Ok(())
     }
 
+    /// Where the command runs; the same however often it is asked for.
+    pub(crate) fn directory(&self, workspace: &Workspace) -> &Path {
+        match &self.working_directory {
+            Some(path) => path.resolve(workspace),
+            None => self.current.get_or_init(|| workspace.current_dir()),
+        }
+    }
+
     /// How long the command may run, in milliseconds.
     pub(crate) fn limit_ms(&self) -> u64 {
         // Models write 0 for no limit of their own.
@@ -90,14 +98,17 @@ impl Tool for Bash {
     }
 
     fn access(&self, input: &BashInput) -> Vec<Access> {
-        vec![Access::Command { command: input.command.clone(), cwd: self.directory(input).to_owned() }]
+        vec![Access::Command {
+            command: input.command.clone(),
+            cwd: input.directory(&self.workspace).to_owned(),
+        }]
     }
 
     async fn run(self: Arc<Self>, input: BashInput, context: ToolContext) -> ToolResult {
         if let Err(failure) = input.check() {
             return Ok(failure.into());
         }
-        let directory = self.directory(&input).to_owned();
+        let directory = input.directory(&self.workspace).to_owned();
         if let Err(failure) = self.check_directory(&input, &directory) {
             return Ok(failure.into());
         }
@@ -123,14 +134,6 @@ impl Tool for Bash {
 }
 
 impl Bash {
-    /// Where the command runs; the same however often it is asked for.
-    fn directory<'a>(&self, input: &'a BashInput) -> &'a Path {
-        match &input.working_directory {
-            Some(path) => path.resolve(&self.workspace),
-            None => input.current.get_or_init(|| self.workspace.current_dir()),
-        }
-    }
-
     fn check_directory(&self, input: &BashInput, directory: &Path) -> Result<(), Failure> {
         let shown = directory.to_string_lossy();
         match fs::metadata(directory) {
@@ -165,14 +168,7 @@ impl Bash {
 
     /// Has the shell of `line` tell where it ended, when `command` moves it.
     fn told_by(&self, line: &mut CommandLine, command: &str, is_confined: bool) -> Option<FinalFolder> {
-        let given = line.environment.iter().find(|(name, _)| name == "BASH_ENV");
-        let bash_env = given.map(|(_, value)| value.clone());
-        let place = Place::of(&line.environment, is_confined);
-        let folder = FinalFolder::of(&self.shell, command, &place, bash_env.as_deref())?;
-        if let Some(file) = folder.bash_env() {
-            line.environment.retain(|(name, _)| name != "BASH_ENV");
-            line.environment.push(("BASH_ENV".into(), file.into()));
-        }
+        let folder = FinalFolder::prepare(&self.shell, command, &mut line.environment, is_confined)?;
         line.arguments = vec!["-c".into(), folder.command().into()];
         Some(folder)
     }

@@ -40,6 +40,14 @@ pub struct Confined {
 pub type Verdict = Box<dyn FnOnce() -> Result<(), ConfineError> + Send>;
 
 impl Confined {
+    /// `command` as `confinement` starts it, or as it is where there is none.
+    pub(super) fn by(confinement: Option<&dyn Confine>, command: CommandLine) -> Result<Self, ConfineError> {
+        match confinement {
+            Some(confinement) => confinement.confine(command),
+            None => Ok(Self::plain(command)),
+        }
+    }
+
     /// A program that needs nothing else.
     #[must_use]
     pub fn plain(command: CommandLine) -> Self {

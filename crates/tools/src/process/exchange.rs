@@ -62,10 +62,7 @@ pub(crate) async fn observe(
     sinks: [Sink; 2],
 ) -> Result<Ending, RunError> {
     let allowed = command.timeout;
-    let confined = match confinement {
-        Some(confinement) => confinement.confine(command)?,
-        None => Confined::plain(command),
-    };
+    let confined = Confined::by(confinement, command)?;
     let exchange = Exchange::start(confined, None, sinks.map(Output::pass))?;
     Ok(converse(exchange, allowed, cancel).await?.ending)
 }

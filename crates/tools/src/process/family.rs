@@ -130,7 +130,9 @@ impl Family {
         for process in &processes {
             children.entry(process.parent).or_default().push(process);
         }
-        let mut found: Vec<&Process> = processes.iter().filter(|process| self.is_member(process)).collect();
+        let foreign = foreign(&processes, &children);
+        let known = processes.iter().filter(|process| !foreign.contains(&process.id));
+        let mut found: Vec<&Process> = known.filter(|process| self.is_member(process)).collect();
         while let Some(member) = found.pop() {
             self.add(member);
             found.extend(children.remove(&member.id).unwrap_or_default());
@@ -208,6 +210,19 @@ impl Family {
             tracing::debug!(%error, ?signal, "a process group was already gone");
         }
     }
+}
+
+/// What others in this process have started, with all below it. Started at the same moment as a command, it may
+/// have got the limit that marks it.
+fn foreign(processes: &[Process], children: &HashMap<i32, Vec<&Process>>) -> HashSet<i32> {
+    let mut found: Vec<&Process> = processes.iter().filter(|process| orphans::is_foreign(process)).collect();
+    let mut foreign = HashSet::new();
+    while let Some(process) = found.pop() {
+        if foreign.insert(process.id) {
+            found.extend(children.get(&process.id).into_iter().flatten().copied());
+        }
+    }
+    foreign
 }
 
 impl Drop for Family {

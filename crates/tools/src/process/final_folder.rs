@@ -31,13 +31,33 @@ pub(crate) struct FinalFolder {
     /// Removed in the end.
     _path: Option<TempPath>,
     command: String,
+    /// What `BASH_ENV` has to be.
     bash_env: Option<OsString>,
 }
 
 impl FinalFolder {
+    /// Has `shell` tell where it is when it has run `command` in `environment`, in which that is prepared. `None` when
+    /// the command cannot move it, or no file can be made.
+    pub(crate) fn prepare(
+        shell: &Path,
+        command: &str,
+        environment: &mut Vec<(OsString, OsString)>,
+        is_confined: bool,
+    ) -> Option<Self> {
+        let given = environment.iter().find(|(name, _)| name == "BASH_ENV");
+        let bash_env = given.map(|(_, value)| value.clone());
+        let place = Place::of(environment, is_confined);
+        let mut folder = Self::of(shell, command, &place, bash_env.as_deref())?;
+        if let Some(file) = folder.bash_env.take() {
+            environment.retain(|(name, _)| name != "BASH_ENV");
+            environment.push(("BASH_ENV".into(), file));
+        }
+        Some(folder)
+    }
+
     /// Has `shell` tell where it is when it has run `command`, by a file at `place`. `None` when the command cannot
     /// move it, or no file can be made.
-    pub(crate) fn of(shell: &Path, command: &str, place: &Place, bash_env: Option<&OsStr>) -> Option<Self> {
+    fn of(shell: &Path, command: &str, place: &Place, bash_env: Option<&OsStr>) -> Option<Self> {
         if !may_move(command) {
             return None;
         }
@@ -60,11 +80,6 @@ impl FinalFolder {
         &self.command
     }
 
-    /// What `BASH_ENV` has to be.
-    pub(crate) fn bash_env(&self) -> Option<&OsStr> {
-        self.bash_env.as_deref()
-    }
-
     /// The folder, when the shell has told it.
     pub(crate) fn read(mut self) -> Option<PathBuf> {
         let mut told = Vec::new();
@@ -76,7 +91,7 @@ impl FinalFolder {
 
 /// Where such a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+enum Place {
     /// In this folder, which confined commands can write to.
     Folder(PathBuf),
     /// Out of their reach.
@@ -85,7 +100,7 @@ pub(crate) enum Place {
 
 impl Place {
     /// That of a command, by its `environment`.
-    pub(crate) fn of(environment: &[(OsString, OsString)], is_confined: bool) -> Self {
+    fn of(environment: &[(OsString, OsString)], is_confined: bool) -> Self {
         if cfg!(target_os = "linux") && !is_confined {
             Self::Memory
         } else {

@@ -40,7 +40,7 @@ pub use confine::{Confine, ConfineError, Confined, Verdict};
 pub use environment::child_environment;
 pub(crate) use environment::without_interaction;
 pub(crate) use exchange::{Exchanged, KEPT, Sink, exchange, observe};
-pub(crate) use final_folder::{FinalFolder, Place, telling, told};
+pub(crate) use final_folder::{FinalFolder, telling, told};
 pub(crate) use live::Live;
 pub use orphans::adopt_orphans;
 pub use shell::find_shell;
@@ -159,10 +159,7 @@ pub async fn run_and_keep(
     let stop = cancel.child_token();
     let _stop_when_dropped = stop.clone().drop_guard();
     let allowed = command.timeout;
-    let confined = match confinement {
-        Some(confinement) => confinement.confine(command)?,
-        None => Confined::plain(command),
-    };
+    let confined = Confined::by(confinement, command)?;
     let supervisor = supervise::start(confined, Spilling::new(spill), on_output)?;
     let supervised = tokio::spawn(supervisor.supervise(allowed, stop));
     supervised.await.unwrap_or_else(|error| Err(RunError::Lost(io::Error::other(error))))

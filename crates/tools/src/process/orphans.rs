@@ -62,6 +62,16 @@ pub(super) fn is_adopted(process: &Process) -> bool {
     with_started(|started| started.adopting && is_orphan(started, process))
 }
 
+/// Whether `process` is a child of ours that somebody else in this process has started.
+pub(super) fn is_foreign(process: &Process) -> bool {
+    i32::try_from(std::process::id()).is_ok_and(|this| this == process.parent)
+        && with_started(|started| {
+            let is_ours = started.leaders.contains_key(&process.id);
+            let is_adopted = started.adopting && is_orphan(started, process);
+            !is_ours && !is_adopted
+        })
+}
+
 /// Whether no other program was waited for since `leader` began, so that an orphan that tells nothing of its origin
 /// can have come from there.
 pub(super) fn was_alone(leader: Pid) -> bool {

@@ -39,14 +39,17 @@ impl Tool for SandboxBash {
     }
 
     fn access(&self, input: &BashInput) -> Vec<Access> {
-        vec![Access::Command { command: input.command.clone(), cwd: self.directory(input).to_owned() }]
+        vec![Access::Command {
+            command: input.command.clone(),
+            cwd: input.directory(&self.workspace).to_owned(),
+        }]
     }
 
     async fn run(self: Arc<Self>, input: BashInput, context: ToolContext) -> ToolResult {
         if let Err(failure) = input.check() {
             return Ok(failure.into());
         }
-        let directory = self.directory(&input).to_owned();
+        let directory = input.directory(&self.workspace).to_owned();
         let moves = input.working_directory.is_none();
         if moves && let Err(failure) = self.check_directory(&directory).await {
             return Ok(failure.into());
@@ -78,14 +81,6 @@ impl Tool for SandboxBash {
 }
 
 impl SandboxBash {
-    /// Where the command runs; the same however often it is asked for.
-    fn directory<'a>(&self, input: &'a BashInput) -> &'a Path {
-        match &input.working_directory {
-            Some(path) => path.resolve(&self.workspace),
-            None => input.current.get_or_init(|| self.workspace.current_dir()),
-        }
-    }
-
     /// A session whose folder is gone goes back to where it can go on; the command was not meant for there.
     async fn check_directory(&self, directory: &Path) -> Result<(), Failure> {
         let root = self.workspace.root();

@@ -3,6 +3,7 @@
 use std::io::{PipeReader, Read};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -13,6 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 /// How many programs run at once.
 const BATCH: usize = 50;
+
+/// Says to the test program that it runs a test by itself.
+const ALONE: &str = "ROBOTA_TEST_ALONE";
 
 /// Each says `up` when what it has started runs. What is not told to go away otherwise ends by itself, much later.
 const WAYS: [&str; 8] = [
@@ -39,8 +43,23 @@ fn kills() -> usize {
     told.and_then(|text| text.parse().ok()).unwrap_or(100)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn timeouts_and_aborts_leave_no_descendant_and_no_zombie() {
+/// It concerns the whole process, and so has one of its own.
+#[test]
+fn timeouts_and_aborts_leave_no_descendant_and_no_zombie() {
+    let name = "processes::timeouts_and_aborts_leave_no_descendant_and_no_zombie";
+    if std::env::vars().any(|(name, _)| name == ALONE) {
+        return tokio::runtime::Runtime::new().unwrap().block_on(end_all());
+    }
+    let own = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&own.stdout) + String::from_utf8_lossy(&own.stderr);
+    assert!(own.status.success() && text.contains("1 passed"), "{text}");
+}
+
+async fn end_all() {
     adopt_orphans().unwrap();
     let kills: Vec<usize> = (0..kills()).collect();
     for batch in kills.chunks(BATCH) {
@@ -61,6 +80,36 @@ async fn timeouts_and_aborts_leave_no_descendant_and_no_zombie() {
     };
     let collected = tokio::time::timeout(Duration::from_secs(20), patience).await;
     assert!(collected.is_ok(), "zombies: {:?}", zombies());
+}
+
+/// A program of somebody else in this process, started at the same moment as a command, has its limits but is none
+/// of its family.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn programs_of_others_live_on() {
+    let stop = CancellationToken::new();
+    let stopped = stop.clone();
+    let others = std::thread::spawn(move || {
+        let mut ends = Vec::new();
+        while !stopped.is_cancelled() {
+            let start = |_| Command::new("/bin/sleep").arg("0.3").env_clear().spawn().unwrap();
+            let started: Vec<_> = (0..20).map(start).collect();
+            ends.extend(started.into_iter().map(|mut child| child.wait().unwrap()));
+        }
+        ends
+    });
+    for _ in 0..20 {
+        let mut running = JoinSet::new();
+        for _ in 0..8 {
+            let line = command("sleep 1000", Duration::from_millis(60));
+            running.spawn(async move { process::run(line, None, &CancellationToken::new(), |_| {}).await });
+        }
+        while let Some(ended) = running.join_next().await {
+            assert_eq!(ended.unwrap().unwrap().ending, Ending::TimedOut);
+        }
+    }
+    stop.cancel();
+    let killed: Vec<_> = others.join().unwrap().into_iter().filter(|end| !end.success()).collect();
+    assert_eq!(killed, []);
 }
 
 /// Starts a program, ends it in its way, and waits until nobody holds its lifeline.

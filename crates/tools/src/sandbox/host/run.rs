@@ -12,7 +12,7 @@ use super::super::error::{SandboxError, SandboxErrorKind};
 use super::super::output::{Output, WHOLE_OUTPUT};
 use super::super::port::{OutputListener, OutputStream, Sandbox, SandboxRunOptions, SandboxRunResult};
 use super::{HostSandbox, Shared};
-use crate::process::{self, CommandLine, FinalFolder, Place, RunError, Sink};
+use crate::process::{self, CommandLine, FinalFolder, RunError, Sink};
 
 impl HostSandbox {
     pub(super) async fn run_in_shell(
@@ -78,7 +78,9 @@ impl HostSandbox {
         environment.retain(|(name, _)| !given.iter().any(|(other, _)| other == name));
         environment.extend(given);
         let directory = directory.await?;
-        let folder = if options.report_folder { self.final_folder(command, &mut environment) } else { None };
+        let (shell, is_confined) = (&self.shared.shell, self.shared.confinement.is_some());
+        let prepare = || FinalFolder::prepare(shell, command, &mut environment, is_confined);
+        let folder = options.report_folder.then(prepare).flatten();
         let command = folder.as_ref().map_or(command, FinalFolder::command);
         let line = CommandLine {
             program: self.shared.shell.clone(),
@@ -88,22 +90,6 @@ impl HostSandbox {
             timeout: options.timeout,
         };
         Ok((line, folder))
-    }
-
-    fn final_folder(
-        &self,
-        command: &str,
-        environment: &mut Vec<(OsString, OsString)>,
-    ) -> Option<FinalFolder> {
-        let bash_env =
-            environment.iter().find(|(name, _)| name == "BASH_ENV").map(|(_, value)| value.clone());
-        let place = Place::of(environment, self.shared.confinement.is_some());
-        let folder = FinalFolder::of(&self.shared.shell, command, &place, bash_env.as_deref())?;
-        if let Some(file) = folder.bash_env() {
-            environment.retain(|(name, _)| name != "BASH_ENV");
-            environment.push(("BASH_ENV".into(), file.into()));
-        }
-        Some(folder)
     }
 }
 
