@@ -140,10 +140,10 @@ pub(crate) fn provider(
         base_url_source: model.base_url_source.clone(),
         key_source: model.credential_source.clone(),
         idle_timeout: model.idle_timeout,
-        headers: model.options.headers.clone(),
-        extra_body: model.options.body.clone(),
         ..ConnectionOptions::default()
     };
+    spec.options.headers.clone_from(&model.options.headers);
+    spec.options.body.clone_from(&model.options.body);
     spec.default_max_output_tokens = u32::try_from(info.max_output_tokens).ok();
     if let Some(retries) = retries(host)? {
         spec.retry.max_attempts = retries + 1;

@@ -31,7 +31,7 @@ mod usage;
 
 pub use agent::{
     After, Agent, AgentConfig, Authorization, Before, EndedCall, GateRequest, NoHost, Pressure, RawPayloads,
-    ToolGate, Turn, TurnHost, TurnReport, last_words_message, sendable,
+    RequestTuning, ToolGate, Turn, TurnHost, TurnReport, last_words_message, sendable,
 };
 pub use ambient::{Ambient, Clock, IdSource, SystemClock, UuidIds};
 pub use error::{Error, ErrorKind};
@@ -57,8 +57,10 @@ pub use permission::{
     PermissionMode, PermissionPolicy, ReadingDenials, Rule, RuleSet, Verdict,
 };
 pub use provider::{
-    Capabilities, FinishReason, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError,
-    ProviderErrorKind, ProviderInfo, RawCapture, RequestDigest, ToolChoice,
+    Capabilities, Citation, Effort, FinishReason, ModelEvent, ModelRequest, ModelStream, NativeWebTool,
+    NativeWebTools, NativeWebToolsReport, Provider, ProviderCategory, ProviderDefinition, ProviderError,
+    ProviderErrorKind, ProviderInfo, RawCapture, RequestDigest, ResponseFormat, Thinking, ToolChoice,
+    UnknownEffort,
 };
 pub use redact::Redactor;
 pub use reminder::system_reminder;

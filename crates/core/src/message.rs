@@ -117,6 +117,25 @@ pub enum Part {
         #[serde(skip_serializing_if = "Option::is_none", default)]
         mime_type: Option<String>,
     },
+    /// A document in the message itself, such as a PDF file.
+    DocumentInline {
+        /// Its media type, such as `application/pdf`.
+        mime_type: String,
+        /// Base64 without line breaks.
+        data: String,
+        /// What it is called.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        name: Option<String>,
+    },
+    /// All of an answer as its API wrote it: blocks, items or parts, in their order. Whoever speaks that API is sent
+    /// these, with the calls under the ids they have in the message; for all others the rest of the message says
+    /// the same as far as it can be said. Answers have it only where it says more than the rest.
+    Native {
+        /// The API, such as `anthropic-messages`.
+        format: String,
+        /// What the answer is made of.
+        items: Vec<Value>,
+    },
 }
 
 /// A call the model asks for.

@@ -18,10 +18,14 @@ impl Message {
 
     /// The same, of a message that has `json` bytes as JSON.
     pub(crate) fn estimated_from(&self, json: u64) -> u64 {
-        self.parts().iter().filter_map(image_data).fold(json, |bytes, data| {
+        let native: u64 = self.parts().iter().filter_map(native_items).map(|items| json_size(&items)).sum();
+        let neutral = json.saturating_sub(native);
+        let neutral = self.parts().iter().filter_map(flat_data).fold(neutral, |bytes, (data, flat)| {
             // Base64 and addresses are as long in JSON as they are.
-            bytes.saturating_sub(data.len() as u64).saturating_add(IMAGE)
-        })
+            bytes.saturating_sub(data.len() as u64).saturating_add(flat)
+        });
+        // Either is sent in place of the other.
+        neutral.max(native)
     }
 
     /// The bytes that stand for what this message says, its parts included, without what is around it.
@@ -45,15 +49,31 @@ impl Part {
         match self {
             Self::Text { text } => text.len() as u64,
             Self::ImageInline { .. } | Self::ImageUri { .. } => IMAGE,
+            Self::DocumentInline { data, .. } => document(data),
+            Self::Native { items, .. } => json_size(items),
         }
     }
 }
 
-fn image_data(part: &Part) -> Option<&str> {
+/// Data that counts otherwise than by its length, and what it counts.
+fn flat_data(part: &Part) -> Option<(&str, u64)> {
     match part {
-        Part::Text { .. } => None,
-        Part::ImageInline { data, .. } => Some(data),
-        Part::ImageUri { uri, .. } => Some(uri),
+        Part::Text { .. } | Part::Native { .. } => None,
+        Part::ImageInline { data, .. } => Some((data, IMAGE)),
+        Part::ImageUri { uri, .. } => Some((uri, IMAGE)),
+        Part::DocumentInline { data, .. } => Some((data, document(data))),
+    }
+}
+
+/// What a document counts: a page of text and picture is some 30 kB of a file and 3,000 tokens, more or less.
+fn document(data: &str) -> u64 {
+    IMAGE.max(data.len() as u64 / 4)
+}
+
+fn native_items(part: &Part) -> Option<&Vec<serde_json::Value>> {
+    match part {
+        Part::Native { items, .. } => Some(items),
+        _ => None,
     }
 }
 

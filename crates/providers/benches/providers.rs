@@ -15,7 +15,7 @@ use futures_util::{FutureExt, StreamExt};
 use robota_core::{
     Body, Message, MessageRef, ModelEvent, ModelRequest, ModelStream, Provider, Timestamp, ToolCall,
 };
-use robota_providers::{AnthropicOptions, ConnectionOptions, HttpProvider, OpenAiOptions};
+use robota_providers::{HttpProvider, ProviderKind, ProviderSpec};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
@@ -159,18 +159,18 @@ fn address(listener: &TcpListener) -> String {
 }
 
 fn anthropic(base_url: &str) -> HttpProvider {
-    let connection = ConnectionOptions { base_url: Some(base_url.into()), ..ConnectionOptions::default() };
-    HttpProvider::anthropic(AnthropicOptions {
-        api_key: Some("bench-key".into()),
-        connection,
-        ..AnthropicOptions::default()
-    })
-    .unwrap()
+    provider(ProviderKind::Anthropic, base_url)
 }
 
 fn openai(base_url: &str) -> HttpProvider {
-    let connection = ConnectionOptions { base_url: Some(base_url.into()), ..ConnectionOptions::default() };
-    HttpProvider::openai(OpenAiOptions { connection, ..OpenAiOptions::default() }).unwrap()
+    provider(ProviderKind::OpenAi, base_url)
+}
+
+fn provider(kind: ProviderKind, base_url: &str) -> HttpProvider {
+    let mut spec = ProviderSpec::new(kind);
+    spec.api_key = Some("bench-key".into());
+    spec.connection.base_url = Some(base_url.into());
+    spec.connect().unwrap()
 }
 
 fn anthropic_stream() -> String {

@@ -5,21 +5,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt, stream};
-use robota_core::{ModelEvent, ModelRequest, ModelStream, Provider, ProviderError, ProviderInfo};
+use robota_core::{
+    ModelEvent, ModelRequest, ModelStream, NativeWebTools, NativeWebToolsReport, Provider, ProviderError,
+    ProviderErrorKind, ProviderInfo,
+};
 use sse_stream::Sse;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::anthropic::{self, AnthropicOptions};
 use crate::capture::Capture;
 use crate::endpoint::Endpoint;
 use crate::http::{Answer, Exchange, FrameFault, Frames};
-use crate::openai::{self, OpenAiOptions};
+use crate::listed_model::{ListedModel, ModelPage};
 use crate::wire::{Decoder, Encoded, Events, Fault, Progress, Wire};
 
 /// How long a server may keep the connection open after the answer is complete. Bounds the wait for
 /// token counts that some servers send last, and for servers that never close.
 const AFTERMATH: Duration = Duration::from_secs(5);
+
+/// Parts of a list of models that are asked for at most.
+const MAX_PAGES: usize = 50;
 
 /// How often one call is sent again because the server does not know an optional field.
 const MAX_CORRECTIONS: u32 = 2;
@@ -38,24 +43,6 @@ struct Service {
 }
 
 impl HttpProvider {
-    /// A provider for an Anthropic Messages API.
-    ///
-    /// # Errors
-    ///
-    /// `Configuration`, when the vendor's own endpoint has no key, or an option cannot be used.
-    pub fn anthropic(options: AnthropicOptions) -> Result<Self, ProviderError> {
-        anthropic::provider(options)
-    }
-
-    /// A provider for an OpenAI Chat Completions API.
-    ///
-    /// # Errors
-    ///
-    /// `Configuration`, when the vendor's own endpoint has no key, or an option cannot be used.
-    pub fn openai(options: OpenAiOptions) -> Result<Self, ProviderError> {
-        openai::provider(options)
-    }
-
     pub(crate) fn new(endpoint: Endpoint, wire: Box<dyn Wire>) -> Self {
         Self(Arc::new(Service { info: endpoint.info.clone(), wire, exchange: Exchange::new(endpoint) }))
     }
@@ -64,6 +51,42 @@ impl HttpProvider {
     #[must_use]
     pub fn url(&self) -> &str {
         self.0.exchange.reporter.url()
+    }
+
+    /// The models that the service offers, in its order.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, when the API has no list; otherwise as model calls fail.
+    pub async fn models(&self) -> Result<Vec<ListedModel>, ProviderError> {
+        let Service { wire, exchange, info } = &*self.0;
+        let mut models = Vec::new();
+        let mut page = None;
+        for _ in 0..MAX_PAGES {
+            let Some(question) = wire.list_models(page.as_deref()) else {
+                let message = format!("the API of the provider {} does not list its models", info.id);
+                return Err(ProviderError::new(ProviderErrorKind::NotFound, message));
+            };
+            let ModelPage { models: more, next } = exchange.ask(question).await?;
+            models.extend(more);
+            page = next;
+            if page.is_none() {
+                break;
+            }
+        }
+        Ok(models)
+    }
+
+    /// How many tokens `request` has, as the service counts them; `None` where it does not count.
+    ///
+    /// # Errors
+    ///
+    /// As model calls fail.
+    pub async fn count_tokens(&self, request: &ModelRequest) -> Result<Option<u64>, ProviderError> {
+        match self.0.wire.count_tokens(request) {
+            Some(question) => self.0.exchange.ask(question).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Builds the HTTP client now rather than with the first call. For an `https` address that loads
@@ -85,6 +108,10 @@ impl fmt::Debug for HttpProvider {
 impl Provider for HttpProvider {
     fn info(&self) -> &ProviderInfo {
         &self.0.info
+    }
+
+    fn configure_native_web_tools(&self, model: &str, wanted: NativeWebTools) -> NativeWebToolsReport {
+        self.0.wire.native_web_tools(model, wanted)
     }
 
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {
@@ -167,10 +194,11 @@ impl Call {
     async fn send(&mut self) -> Result<(), ProviderError> {
         let State::Unsent(encoded) = std::mem::replace(&mut self.state, State::Over) else { return Ok(()) };
         let Service { wire, exchange, .. } = &*self.service;
+        let dialect = encoded.dialect;
         let answer = tokio::select! {
             biased;
             () = self.cancel.cancelled() => return Err(exchange.reporter.cancelled()),
-            answer = exchange.post(encoded.body.into(), self.request.idle_timeout) => answer?,
+            answer = exchange.post(encoded, self.request.idle_timeout) => answer?,
         };
         match answer {
             Answer::Stream { frames, request_id } => {
@@ -179,7 +207,7 @@ impl Call {
             }
             Answer::Refused(refusal) => {
                 self.capture.response(&refusal.body, &mut self.ready);
-                if self.corrections == MAX_CORRECTIONS || !wire.adapt(&refusal.error, encoded.dialect) {
+                if self.corrections == MAX_CORRECTIONS || !wire.adapt(&refusal.error, dialect) {
                     return Err(exchange.reporter.refused(&refusal.error, &self.request.model, refusal.wait));
                 }
                 self.corrections += 1;

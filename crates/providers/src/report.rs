@@ -5,11 +5,11 @@ use std::error::Error as StdError;
 use std::time::Duration;
 
 use reqwest::Url;
-use robota_core::{ProviderError, ProviderErrorKind as Kind};
+use robota_core::{ProviderDefinition, ProviderError, ProviderErrorKind as Kind};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::api_error::ApiError;
-use crate::connection::{ConnectionOptions, Vendor};
+use crate::connection::{ConnectionOptions, key_source, service};
 
 /// Words every error of one provider, and keeps its keys out of them.
 pub(crate) struct Reporter {
@@ -24,16 +24,16 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    pub(crate) fn new(vendor: &Vendor, url: &Url, secrets: Vec<SecretString>) -> Self {
+    pub(crate) fn new(vendor: &ProviderDefinition, url: &Url, secrets: Vec<SecretString>) -> Self {
         let host = match (url.host_str(), url.port_or_known_default()) {
             (Some(host), Some(port)) => format!("{host}:{port}"),
             (host, _) => host.unwrap_or_default().to_owned(),
         };
         Self {
-            service: vendor.service(url),
+            service: service(vendor, url),
             url: format!("{}://{}{}", url.scheme(), shown_host(url), url.path()),
             host,
-            key_source: vendor.key_variable.into(),
+            key_source: key_source(vendor).into(),
             base_url_source: format!("{} or the provider's settings", vendor.base_url_variable).into(),
             secrets,
         }
@@ -65,6 +65,9 @@ impl Reporter {
         let mut error = ProviderError::new(kind, self.scrub(&format!("{what}{status}{said}{field}")));
         if let Some(status) = refusal.status {
             error = error.with_status(status);
+        }
+        if let Some(field) = &refusal.param {
+            error = error.with_field(field.clone());
         }
         if let Some(wait) = wait {
             error = error.with_retry_after(wait);
@@ -137,6 +140,18 @@ impl Reporter {
     pub(crate) fn not_a_stream(&self, status: u16, content_type: &str, beginning: &str) -> ProviderError {
         let content = if content_type.is_empty() { "no content type" } else { content_type };
         let message = format!("{} answered with {content} instead of an event stream: {beginning}", self.url);
+        ProviderError::new(Kind::Protocol, self.scrub(&message))
+            .with_status(status)
+            .with_hint(self.base_url_hint())
+    }
+
+    /// The answer to a question is none.
+    pub(crate) fn no_answer(&self, status: u16, content_type: &str, beginning: &str) -> ProviderError {
+        let content = if content_type.is_empty() { "no content type" } else { content_type };
+        let message = format!(
+            "{} answered with {content}, which is not what this API promises: {beginning}",
+            self.service
+        );
         ProviderError::new(Kind::Protocol, self.scrub(&message))
             .with_status(status)
             .with_hint(self.base_url_hint())

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Ambient, Body, FinishReason, Message, MessageRef, MessageState, ModelEvent, Reasoning, ToolCall, Usage,
+    Ambient, Body, Citation, FinishReason, Message, MessageRef, MessageState, ModelEvent, Part, Reasoning,
+    ToolCall, Usage,
 };
 
 /// Everything received of one answer so far.
@@ -15,6 +16,9 @@ pub(super) struct Answer {
     pub(super) model: Option<String>,
     pub(super) finish: Option<FinishReason>,
     reasoning: Vec<Reasoning>,
+    citations: Vec<Citation>,
+    /// The whole answer in the words of the API.
+    native: Option<Part>,
     thinking: String,
     calls: Vec<(usize, ToolCall)>,
 }
@@ -46,9 +50,18 @@ impl Answer {
                 }
             }
             ModelEvent::Usage(usage) => self.usage = *usage,
-            ModelEvent::Retry { .. } => *self = Self::default(),
+            ModelEvent::Citation(citation) if !self.citations.contains(citation) => {
+                self.citations.push(citation.clone());
+            }
+            ModelEvent::NativeContent { format, items } => {
+                self.native = Some(Part::Native { format: format.clone(), items: items.clone() });
+            }
+            ModelEvent::Retry { .. } | ModelEvent::Fallback { .. } => *self = Self::default(),
             ModelEvent::Finish(reason) => self.finish = Some(reason.clone()),
-            ModelEvent::ToolCallEnd { .. } | ModelEvent::ServerTool { .. } | ModelEvent::Raw { .. } => {}
+            ModelEvent::ToolCallEnd { .. }
+            | ModelEvent::Citation(_)
+            | ModelEvent::ServerTool { .. }
+            | ModelEvent::Raw { .. } => {}
         }
     }
 
@@ -61,12 +74,15 @@ impl Answer {
 
     /// True when there is nothing in it that a history could keep.
     pub(super) fn is_empty(&self) -> bool {
-        self.text.is_empty() && self.calls.is_empty()
+        self.text.is_empty() && self.calls.is_empty() && self.native.is_none()
     }
 
     /// The same answer without its tool calls.
     pub(super) fn without_calls(mut self) -> Self {
-        self.calls.clear();
+        if !self.calls.is_empty() {
+            self.calls.clear();
+            self.native = None;
+        }
         self
     }
 
@@ -88,13 +104,14 @@ impl Answer {
     /// The message of an answer that was cut off: its text, without the calls, which may be half written.
     pub(super) fn into_partial(mut self, round: u32, ambient: &Ambient) -> Message {
         self.reasoning.clear();
+        self.native = None;
         self.message(Vec::new(), round, MessageState::Interrupted, ambient)
     }
 
     fn message(self, calls: Vec<ToolCall>, round: u32, state: MessageState, ambient: &Ambient) -> Message {
         let body = Body::Assistant {
             content: (!self.text.is_empty()).then_some(self.text),
-            parts: Vec::new(),
+            parts: self.native.into_iter().collect(),
             tool_calls: calls,
             reasoning: self.reasoning,
         };
@@ -103,6 +120,9 @@ impl Answer {
         message.metadata.insert("round".into(), json!(round));
         if !self.usage.is_empty() {
             message.metadata.insert("usage".into(), json!(self.usage));
+        }
+        if !self.citations.is_empty() {
+            message.metadata.insert("citations".into(), json!(self.citations));
         }
         message
     }

@@ -10,6 +10,7 @@ mod model_call;
 mod output_budget;
 mod raw_payloads;
 mod request;
+mod tuning;
 mod turn;
 
 use std::fmt;
@@ -22,6 +23,7 @@ pub use gate::{After, Authorization, Before, EndedCall, GateRequest, ToolGate};
 pub use host::{NoHost, Pressure, TurnHost};
 pub use raw_payloads::RawPayloads;
 pub use request::sendable;
+pub use tuning::RequestTuning;
 pub use turn::last_words_message;
 
 use crate::context::ContextWindow;
@@ -52,6 +54,8 @@ pub struct AgentConfig {
     pub output_budget: usize,
     /// Where tool output is kept that is cut to the budget.
     pub spill: Option<Arc<dyn OutputSpill>>,
+    /// How much the model thinks, and the form of its answers.
+    pub tuning: RequestTuning,
     /// How long a model server may send nothing at all; `None` leaves it to the provider.
     pub idle_timeout: Option<Duration>,
     /// Which native payloads of the provider are recorded.
@@ -152,6 +156,7 @@ impl Agent {
         request.tools = Arc::clone(&self.specs);
         request.tool_choice = tool_choice;
         request.max_output_tokens = self.config.max_output_tokens;
+        self.config.tuning.apply(&mut request);
         request.idle_timeout = self.config.idle_timeout;
         request.raw_capture = self.config.raw_capture;
         request

@@ -63,12 +63,17 @@ fn show(event: ModelEvent, sink: &dyn EventSink) {
         ModelEvent::Retry { attempt, max_attempts, delay_ms, reason, status } => {
             sink.emit(EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, status });
         }
+        ModelEvent::Fallback { provider, model, reason } => {
+            sink.emit(EventKind::ProviderFallback { provider, model, reason });
+        }
         ModelEvent::Started { .. }
         | ModelEvent::ThinkingEnd { .. }
         | ModelEvent::RedactedThinking(_)
         | ModelEvent::ToolCallStart { .. }
         | ModelEvent::ToolCallArguments { .. }
         | ModelEvent::ToolCallEnd { .. }
+        | ModelEvent::Citation(_)
+        | ModelEvent::NativeContent { .. }
         | ModelEvent::Usage(_)
         | ModelEvent::Raw { .. }
         | ModelEvent::Finish(_) => {}

@@ -112,6 +112,7 @@ impl Agent {
             model: self.config.model.to_string(),
             history: turn.lock().reference(),
             max_rounds: self.config.max_rounds,
+            native_web_tools: self.config.tuning.native_web_tools.clone(),
         });
         self.show_context(turn);
         let mut tally = Tally::default();

@@ -10,8 +10,8 @@ use super::{
     CompactTrigger, ContextState, PayloadKind, PermissionResolution, RequestPurpose, TurnAbortReason, TurnEnd,
 };
 use crate::{
-    FinishReason, HistoryMutation, HistoryRef, HookOutcome, HookPermission, PermissionMode, RawCapture,
-    RequestDigest, SessionId, ToolSpec, Usage,
+    FinishReason, HistoryMutation, HistoryRef, HookOutcome, HookPermission, NativeWebToolsReport,
+    PermissionMode, RawCapture, RequestDigest, SessionId, ToolSpec, Usage,
 };
 
 /// What happened. Names as in seed `000`, Session Logging.
@@ -98,6 +98,9 @@ pub enum EventKind {
         history: HistoryRef,
         /// Most rounds of this turn; 0 for no limit.
         max_rounds: u32,
+        /// The provider's own web tools; `None` where it was not asked for any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        native_web_tools: Option<NativeWebToolsReport>,
     },
     /// How full the context window is.
     Context(ContextState),
@@ -148,6 +151,16 @@ pub enum EventKind {
         /// HTTP status of the failure.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         status: Option<u16>,
+    },
+    /// A model call goes to another model, because the one that was asked for did not answer. What it had streamed
+    /// is void.
+    ProviderFallback {
+        /// The provider that is asked now.
+        provider: String,
+        /// The model that is asked now.
+        model: String,
+        /// What went wrong before.
+        reason: String,
     },
     /// A provider ran a tool of its own.
     ServerTool {

@@ -83,6 +83,7 @@ struct Details {
     retry_after: Option<Duration>,
     request_id: Option<String>,
     hint: Option<String>,
+    field: Option<String>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -97,6 +98,7 @@ impl ProviderError {
             retry_after: None,
             request_id: None,
             hint: None,
+            field: None,
             source: None,
         }))
     }
@@ -126,6 +128,13 @@ impl ProviderError {
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// The same error with the field of the request that the service objects to, as the service names it.
+    #[must_use]
+    pub fn with_field(mut self, field: impl Into<String>) -> Self {
+        self.0.field = Some(field.into());
         self
     }
 
@@ -164,6 +173,12 @@ impl ProviderError {
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
+    }
+
+    /// The field of the request that the service objects to.
+    #[must_use]
+    pub fn field(&self) -> Option<&str> {
+        self.0.field.as_deref()
     }
 
     /// Whether the same request may succeed a little later.

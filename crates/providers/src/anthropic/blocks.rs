@@ -104,6 +104,7 @@ impl Blocks {
                     self.push(&Block::Image { source: Source::Base64 { media_type: mime_type, data } });
                 }
                 Part::ImageUri { uri, .. } => self.image_uri(uri),
+                Part::Native { .. } => {}
                 _ => self.text(phrasing::UNKNOWN_PART),
             }
         }

@@ -47,7 +47,7 @@ mod tests {
             Ok(Bytes::from_static(b":"))
         });
         let url = "http://127.0.0.1/v1".parse().unwrap();
-        let reporter = Arc::new(Reporter::new(&crate::openai::VENDOR, &url, Vec::new()));
+        let reporter = Arc::new(Reporter::new(crate::ProviderKind::OpenAi.definition(), &url, Vec::new()));
         let mut body = within_idle_time(body, Duration::from_secs(120), reporter);
         let mut count = 0;
         while let Some(step) = body.next().await {

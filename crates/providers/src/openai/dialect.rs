@@ -5,8 +5,7 @@ use crate::wire::Dialect;
 
 /// Name of the field that limits the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum MaxTokensField {
+pub(super) enum MaxTokensField {
     /// `max_completion_tokens`, as OpenAI wants it today.
     #[default]
     MaxCompletionTokens,

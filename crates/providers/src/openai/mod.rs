@@ -10,68 +10,44 @@ mod messages;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use reqwest::Url;
-use robota_core::{Capabilities, ModelRequest, ProviderError, ProviderInfo};
-use secrecy::SecretString;
+use robota_core::{Capabilities, ModelRequest, ProviderCategory, ProviderError, ProviderInfo};
 use serde_json::{Map, Value};
 
-pub use dialect::MaxTokensField;
-use dialect::Spoken;
+use dialect::{MaxTokensField, Spoken};
 
-use crate::HttpProvider;
 use crate::api_error::ApiError;
-use crate::connection::{ConnectionOptions, Headers, Vendor, check_extra_body, present};
+use crate::connection::{
+    Headers, base_url, check_extra_body, key_source, missing_key, owns, present, wants_key,
+};
 use crate::endpoint::Endpoint;
 use crate::wire::{Decoder, Dialect, Encoded, Wire};
+use crate::{HttpProvider, ProviderSpec};
 
-/// The vendor's own endpoint.
-pub(crate) const VENDOR: Vendor = Vendor {
-    name: "OpenAI",
-    base_url: "https://api.openai.com/v1",
-    key_variable: "OPENAI_API_KEY",
-    base_url_variable: "OPENAI_BASE_URL",
-};
-
-/// How to reach an OpenAI Chat Completions API.
-#[derive(Clone, Debug, Default)]
-#[expect(clippy::exhaustive_structs, reason = "plain data, built with `..Default::default()`")]
-pub struct OpenAiOptions {
-    /// Key for the `authorization: Bearer` header. A server of one's own may need none.
-    pub api_key: Option<SecretString>,
-    /// Most output tokens of a request that does not say; `None` leaves it to the server.
-    pub default_max_output_tokens: Option<u32>,
-    /// Name of the field for that number. Corrected by itself when the server refuses it.
-    pub max_tokens_field: MaxTokensField,
-    /// Whether `<think>` at the beginning of an answer and `<tool_call>` in it are read as what they
-    /// mean, as open models write them when their server does not; `None`: only at addresses other
-    /// than the vendor's.
-    pub inline_markup: Option<bool>,
-    /// Address, timeouts and extras. A base URL without a path gets `/v1`.
-    pub connection: ConnectionOptions,
-}
-
-/// A provider for the Chat Completions API.
-pub(crate) fn provider(options: OpenAiOptions) -> Result<HttpProvider, ProviderError> {
-    let OpenAiOptions { api_key, default_max_output_tokens, max_tokens_field, inline_markup, connection } =
-        options;
-    let base = VENDOR.base_url(&connection)?;
-    check_extra_body(&connection.extra_body, &encode::OWN_FIELDS)?;
+/// A provider for the Chat Completions API. A base URL without a path gets `/v1`.
+pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError> {
+    let ProviderSpec { kind, api_key, auth_token, default_max_output_tokens, connection, options, .. } = spec;
+    let vendor = kind.definition();
+    let base = base_url(vendor, &connection)?;
+    check_extra_body(&options.body, &encode::OWN_FIELDS)?;
 
     let mut headers = Headers::new();
-    match present(api_key.as_ref()) {
-        Some(key) => headers.secret("authorization", "Bearer ", key, VENDOR.key_variable)?,
-        None if VENDOR.owns(&base) => return Err(VENDOR.missing_key()),
+    match present(api_key.as_ref()).or(present(auth_token.as_ref())) {
+        Some(key) => headers.bearer(key, key_source(vendor))?,
+        None if wants_key(vendor, &base) => return Err(missing_key(vendor)),
         None => {}
     }
 
-    let inline_markup = inline_markup.unwrap_or(!VENDOR.owns(&base));
-    let capabilities = Capabilities { tools: true, images: true, thinking: true };
-    let info = ProviderInfo::new("openai", capabilities);
-    let endpoint = Endpoint::new(info, &VENDOR, completions_url(base), headers, &connection)?;
+    let own = owns(vendor, &base) && vendor.category == ProviderCategory::Cloud;
+    let inline_markup = options.inline_markup.unwrap_or(!own);
+    let capabilities = Capabilities { tools: true, images: true, thinking: true, ..Capabilities::default() };
+    let info = ProviderInfo::new(vendor.kind, capabilities);
+    let endpoint = Endpoint::new(info, vendor, completions_url(base), headers, &connection, &options)?;
+    let spoken = Spoken { stream_options: true, max_tokens_field: MaxTokensField::default() };
     let wire = Chat {
         default_max_output_tokens,
         inline_markup,
-        extra_body: connection.extra_body,
-        dialect: AtomicU8::new(Spoken { stream_options: true, max_tokens_field }.dialect().0),
+        extra_body: options.body,
+        dialect: AtomicU8::new(spoken.dialect().0),
     };
     Ok(HttpProvider::new(endpoint, Box::new(wire)))
 }
@@ -98,7 +74,8 @@ impl Wire for Chat {
     fn encode(&self, request: &ModelRequest) -> Encoded {
         let dialect = Dialect(self.dialect.load(Ordering::Relaxed));
         let max_tokens = request.max_output_tokens.or(self.default_max_output_tokens);
-        Encoded { body: encode::body(request, max_tokens, Spoken::of(dialect), &self.extra_body), dialect }
+        let body = encode::body(request, max_tokens, Spoken::of(dialect), &self.extra_body);
+        Encoded { body, dialect, ..Encoded::default() }
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {

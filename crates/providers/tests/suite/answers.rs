@@ -34,7 +34,7 @@ fn called(id: &str, name: &str, arguments: &str) -> (String, String, String) {
 async fn text_usage_and_finish() {
     let usage =
         Usage { input_tokens: 200, output_tokens: 30, cache_read_tokens: 1000, cache_write_tokens: 0 };
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Reply::new().text(["Grü", "ße, ", "world"]).usage(usage)).await;
         let events = answer(&provider(kind, &server)).await;
         assert!(matches!(&events[0], ModelEvent::Started { response_id: Some(_), model: Some(_) }), "{kind}");
@@ -47,7 +47,7 @@ async fn text_usage_and_finish() {
 
 #[tokio::test]
 async fn thinking_comes_before_text_and_keeps_its_signature() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Reply::new().thinking(["Let me ", "see"], "sig-1").text("Done")).await;
         let events = answer(&provider(kind, &server)).await;
         let signature = (kind == ProviderKind::Anthropic).then(|| "sig-1".to_owned());
@@ -69,7 +69,7 @@ async fn thinking_comes_before_text_and_keeps_its_signature() {
 
 #[tokio::test]
 async fn parallel_tool_calls_and_malformed_arguments_arrive_as_written() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let reply = Reply::new()
             .text("Both.")
             .tool_call("call_1", "Read", ["{\"filePath\"", ":\"a\"}"])
@@ -89,7 +89,7 @@ async fn parallel_tool_calls_and_malformed_arguments_arrive_as_written() {
 
 #[tokio::test]
 async fn an_answer_cut_by_the_output_limit_says_so() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Reply::new().text("and then").stop(FinishReason::MaxTokens)).await;
         let events = answer(&provider(kind, &server)).await;
         assert_eq!(events.last(), Some(&ModelEvent::Finish(FinishReason::MaxTokens)), "{kind}");
@@ -106,7 +106,7 @@ async fn chunks_of_any_size_crlf_comments_and_pings_do_not_show() {
             .tool_call("c", "Read", json!({"filePath": "ä"}))
             .without_usage()
     };
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let plain = {
             let server = server(reply()).await;
             answer(&provider(kind, &server)).await

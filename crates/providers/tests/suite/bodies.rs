@@ -5,7 +5,7 @@ use std::sync::Arc;
 use robota_core::{
     Body, Message, MessageRef, MessageState, ModelRequest, Part, Reasoning, Timestamp, ToolCall, ToolChoice,
 };
-use robota_providers::{HttpProvider, MaxTokensField, OpenAiOptions, ProviderKind};
+use robota_providers::{HttpProvider, ProviderKind};
 use robota_testkit::{FakeModelServer, Reply, Script};
 use serde_json::{Value, json};
 
@@ -107,7 +107,7 @@ async fn sent(provider: &HttpProvider, server: &FakeModelServer, request: ModelR
 
 #[tokio::test]
 async fn a_rich_history_is_sent_whole() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server("ok").await;
         let body = sent(&provider(kind, &server), &server, rich_request()).await;
         let pretty = serde_json::to_string_pretty(&body).unwrap();
@@ -189,7 +189,7 @@ fn says(role: &str, texts: &[&str]) -> (String, Vec<String>) {
 #[tokio::test]
 async fn a_conversation_that_begins_with_an_answer_is_sendable() {
     let missing = says("user", &["[The beginning of this conversation is not included.]"]);
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server("ok").await;
         let mut request = request();
         let summary = assistant("Summary.", &[], Vec::new());
@@ -204,7 +204,7 @@ async fn a_conversation_that_begins_with_an_answer_is_sendable() {
 async fn what_a_user_says_in_several_messages_is_sent_as_each_api_wants_it() {
     let first = [user("Do it."), user("Quickly."), assistant("Looking.", &[("c", "Read", "{}")], Vec::new())];
     let then = [result("c", "text", false, Vec::new()), user("Stop."), user("Go on.")];
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Script::from_iter(["ok", "ok"])).await;
         let provider = provider(kind, &server);
         let mut request = request();
@@ -252,7 +252,7 @@ async fn tool_choices_and_limits_are_written_as_each_api_wants_them() {
             request.tool_choice = choice.clone();
             let mut spec = spec(kind, server.base_url());
             spec.default_max_output_tokens = Some(77);
-            spec.connection.extra_body.insert("service_tier".into(), json!("flex"));
+            spec.options.body.insert("service_tier".into(), json!("flex"));
             let body = sent(&spec.connect().unwrap(), &server, request).await;
             assert_eq!(body["tool_choice"], expected, "{kind}");
             let limit = if kind == ProviderKind::Anthropic { "max_tokens" } else { "max_completion_tokens" };
@@ -296,17 +296,4 @@ async fn a_refused_value_is_no_unknown_field() {
     let (_, error) = send(&provider(ProviderKind::OpenAi, &server), request()).await;
     assert!(error.unwrap().to_string().contains("too large"));
     assert_eq!(server.requests().len(), 1);
-}
-
-#[tokio::test]
-async fn an_old_server_gets_the_old_name_of_the_limit() {
-    let server = server("ok").await;
-    let mut options = OpenAiOptions {
-        max_tokens_field: MaxTokensField::MaxTokens,
-        default_max_output_tokens: Some(5),
-        ..OpenAiOptions::default()
-    };
-    options.connection.base_url = Some(server.base_url());
-    let body = sent(&HttpProvider::openai(options).unwrap(), &server, request()).await;
-    assert_eq!((&body["max_tokens"], body.get("max_completion_tokens")), (&json!(5), None));
 }

@@ -2,7 +2,6 @@
 
 use futures_util::StreamExt;
 use robota_core::{ModelEvent, Provider, ProviderErrorKind};
-use robota_providers::ProviderKind;
 use robota_testkit::Reply;
 use tokio_util::sync::CancellationToken;
 
@@ -10,7 +9,7 @@ use crate::api::{provider, request, server};
 
 #[tokio::test]
 async fn a_stream_ends_with_one_error_and_the_server_sees_it_close() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Reply::new().text("half").gate("open end").text("never")).await;
         let cancel = CancellationToken::new();
         let mut stream = provider(kind, &server).stream(request(), cancel.clone());
@@ -27,7 +26,7 @@ async fn a_stream_ends_with_one_error_and_the_server_sees_it_close() {
 
 #[tokio::test]
 async fn a_request_that_is_not_answered_yet_can_be_cancelled() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Reply::new().text("never").hold_at("silence")).await;
         let cancel = CancellationToken::new();
         let stream = provider(kind, &server).stream(request(), cancel.clone());
@@ -45,7 +44,7 @@ async fn a_request_that_is_not_answered_yet_can_be_cancelled() {
 
 #[tokio::test]
 async fn dropping_the_stream_closes_the_connection() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Reply::new().text("half").gate("open end").text("never")).await;
         let mut stream = provider(kind, &server).stream(request(), CancellationToken::new());
         while !matches!(stream.next().await, Some(Ok(ModelEvent::TextDelta(_)))) {}

@@ -20,7 +20,7 @@ async fn each_status_has_its_kind() {
         (503, Kind::Overloaded),
         (529, Kind::Overloaded),
     ];
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         for (status, expected) in expected {
             let server = server(Reply::error(status, "so it is")).await;
             let error = failure(&provider(kind, &server)).await;
@@ -32,10 +32,13 @@ async fn each_status_has_its_kind() {
 
 #[tokio::test]
 async fn a_wrong_key_names_the_variable_and_never_the_key() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Reply::error(401, format!("invalid key {KEY}"))).await;
         let error = failure(&provider(kind, &server)).await;
-        assert_eq!(error.hint(), Some(format!("check {}", kind.key_variable()).as_str()));
+        assert_eq!(
+            error.hint(),
+            Some(format!("check {}", kind.definition().key_variable().unwrap()).as_str())
+        );
         assert!(
             error.to_string().ends_with("did not accept the key (HTTP 401): invalid key [key]"),
             "{error}"
@@ -45,7 +48,7 @@ async fn a_wrong_key_names_the_variable_and_never_the_key() {
 
 #[tokio::test]
 async fn a_missing_model_is_told_from_a_missing_endpoint() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Reply::error(404, "model: model-1")).await;
         let error = failure(&provider(kind, &server)).await;
         assert_eq!(error.kind(), Kind::NotFound);
@@ -59,13 +62,13 @@ async fn a_missing_model_is_told_from_a_missing_endpoint() {
             error.to_string().contains(&format!("there is no such API at {}", provider.url())),
             "{error}"
         );
-        assert!(error.hint().unwrap().contains(kind.base_url_variable()));
+        assert!(error.hint().unwrap().contains(kind.definition().base_url_variable));
     }
 }
 
 #[tokio::test]
 async fn a_prompt_that_is_too_long_is_no_invalid_request() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Reply::error(400, "prompt is too long: 210000 tokens > 200000 maximum")).await;
         assert_eq!(failure(&provider(kind, &server)).await.kind(), Kind::ContextLength);
     }
@@ -83,7 +86,7 @@ async fn the_request_id_and_the_wait_asked_for_are_kept() {
 
 #[tokio::test]
 async fn a_page_or_a_document_in_place_of_a_stream_is_shown() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         for (content_type, body) in
             [("text/html", "<!doctype html>\n<title>Sign in</title>"), ("application/json", "{\"ok\": true}")]
         {
@@ -104,7 +107,7 @@ async fn a_page_or_a_document_in_place_of_a_stream_is_shown() {
 
 #[tokio::test]
 async fn an_error_report_with_the_status_of_a_success_is_an_error_all_the_same() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let report = "{\"error\": {\"type\": \"overloaded_error\", \"message\": \"busy\"}}";
         let server = server(Reply::body(200, "application/json", report)).await;
         let error = failure(&provider(kind, &server)).await;
@@ -114,7 +117,7 @@ async fn an_error_report_with_the_status_of_a_success_is_an_error_all_the_same()
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let target = server(Reply::new().text("caught")).await;
         let redirect = Reply::body(307, "text/plain", "").header("location", target.base_url());
         let server = server(redirect).await;
@@ -127,7 +130,7 @@ async fn a_redirect_is_not_followed() {
 
 #[tokio::test]
 async fn a_stream_that_breaks_or_ends_early_is_no_success() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         for reply in [Reply::new().text("half").cut(), Reply::new().text("half").end()] {
             let server = server(reply).await;
             let (events, error) = call(&provider(kind, &server)).await;
@@ -142,7 +145,7 @@ async fn a_stream_that_breaks_or_ends_early_is_no_success() {
 
 #[tokio::test]
 async fn an_error_within_the_stream_is_typed_like_one_before_it() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let reply = Reply::new().text("half").stream_error("overloaded_error", "busy");
         let server = server(reply.header("request-id", "req-2")).await;
         let (events, error) = call(&provider(kind, &server)).await;
@@ -155,7 +158,7 @@ async fn an_error_within_the_stream_is_typed_like_one_before_it() {
 
 #[tokio::test]
 async fn garbage_within_the_stream_is_a_protocol_error() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         for garbage in [b"data: <oops>\n\n".as_slice(), b"data: {\"type\":\"ping\xff\"}\n\n"] {
             let server = server(Reply::new().text("half").raw(garbage)).await;
             assert_eq!(failure(&provider(kind, &server)).await.kind(), Kind::Protocol, "{kind}");
@@ -174,7 +177,7 @@ async fn what_a_broken_event_said_first_comes_before_the_error() {
 
 #[tokio::test]
 async fn silence_ends_with_a_timeout_before_and_within_the_answer() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         for reply in [Reply::new().text("never").hold_at("gate"), Reply::new().text("half").gate("gate")] {
             let server = server(reply).await;
             let mut spec = spec(kind, server.base_url());
@@ -188,7 +191,7 @@ async fn silence_ends_with_a_timeout_before_and_within_the_answer() {
 
 #[tokio::test]
 async fn the_idle_time_of_a_request_goes_before_that_of_the_connection() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         for reply in [Reply::new().text("never").hold_at("gate"), Reply::new().text("half").gate("gate")] {
             let server = server(reply).await;
             let mut request = request();
@@ -210,13 +213,13 @@ async fn the_idle_time_of_a_request_goes_before_that_of_the_connection() {
 
 #[tokio::test]
 async fn an_unreachable_server_is_named() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = FakeModelServer::start(Reply::new()).await.unwrap();
         let (url, port) = (server.base_url(), server.port());
         server.shutdown().await;
         let error = failure(&spec(kind, url).connect().unwrap()).await;
         assert_eq!(error.kind(), Kind::Network);
         assert!(error.to_string().starts_with(&format!("cannot connect to 127.0.0.1:{port}: ")), "{error}");
-        assert!(error.hint().unwrap().contains(kind.base_url_variable()));
+        assert!(error.hint().unwrap().contains(kind.definition().base_url_variable));
     }
 }

@@ -9,7 +9,7 @@ use robota_core::{
     Capabilities, FinishReason, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError,
     ProviderErrorKind as Kind, ProviderInfo,
 };
-use robota_providers::{ProviderKind, RetryPolicy, Retrying, build};
+use robota_providers::{RetryPolicy, Retrying, build};
 use robota_testkit::{Reply, Script};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -64,7 +64,7 @@ fn pauses(events: &[ModelEvent]) -> Vec<u64> {
 
 #[tokio::test]
 async fn a_limited_or_overloaded_service_is_asked_again_over_http() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let script = Script::new()
             .reply(Reply::error(429, "slow down").header("retry-after-ms", "20"))
             .reply(Reply::error(529, "busy").header("retry-after-ms", "10"))
@@ -85,7 +85,7 @@ async fn a_limited_or_overloaded_service_is_asked_again_over_http() {
 
 #[tokio::test]
 async fn a_stream_cut_before_anything_visible_is_repeated_and_one_cut_later_is_not() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let mut spec = spec(kind, "");
         spec.retry = RetryPolicy { base_delay: Duration::from_millis(1), ..exact() };
         let early = server(Script::new().reply(Reply::new().ping().cut()).reply("yes")).await;

@@ -141,6 +141,10 @@ impl Summariser<'_> {
                 *answer = Answer::default();
                 self.sink.emit(EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, status });
             }
+            ModelEvent::Fallback { provider, model, reason } => {
+                *answer = Answer::default();
+                self.sink.emit(EventKind::ProviderFallback { provider, model, reason });
+            }
             _ => {}
         }
     }

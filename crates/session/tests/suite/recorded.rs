@@ -182,6 +182,7 @@ pub(crate) async fn turns(script: Script, max_rounds: u32, outside: Outside) -> 
         max_output_tokens: None,
         output_budget: 0,
         spill: None,
+        tuning: robota_core::RequestTuning::default(),
         idle_timeout: None,
         raw_capture: RawCapture::Off,
         ambient: fixed_ambient(),

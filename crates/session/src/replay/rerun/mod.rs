@@ -115,6 +115,7 @@ async fn run_again(recorded: &Arc<RecordedTurn>, prompt: Message, progress: &Arc
         output_budget: 0,
         spill: None,
         max_output_tokens: settings.max_output_tokens,
+        tuning: robota_core::RequestTuning::default(),
         idle_timeout: None,
         raw_capture: RawCapture::Off,
         ambient: Ambient::default(),

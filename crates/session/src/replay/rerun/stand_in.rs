@@ -23,7 +23,8 @@ pub(super) struct StandInModel {
 
 impl StandInModel {
     pub(super) fn new(provider: &str, progress: Arc<Progress>) -> Self {
-        let capabilities = Capabilities { tools: true, images: true, thinking: true };
+        let capabilities =
+            Capabilities { tools: true, images: true, thinking: true, ..Capabilities::default() };
         Self { info: ProviderInfo::new(provider, capabilities), progress }
     }
 }
