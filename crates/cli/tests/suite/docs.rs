@@ -66,8 +66,8 @@ mod assembled {
         }
         spec.connection.base_url.clone_from(&model.base_url);
         spec.connection.idle_timeout = model.idle_timeout;
-        spec.connection.headers.clone_from(&model.options.headers);
-        spec.connection.extra_body.clone_from(&model.options.body);
+        spec.options.headers.clone_from(&model.options.headers);
+        spec.options.body.clone_from(&model.options.body);
         Ok(robota_providers::build(spec)?)
     }
 
