@@ -50,7 +50,7 @@ pub(super) fn body(
     }
     separate(&mut out);
     out.extend_from_slice(b"\"contents\":");
-    contents::push(&mut out, &request.messages, Form::of(generation));
+    contents::push(&mut out, &request.messages, Form::of(generation, spoken));
     out.push(b'}');
     out
 }

@@ -16,7 +16,10 @@ pub(super) fn push(out: &mut Vec<u8>, messages: &[MessageRef], form: Form) {
     for turn in messages.chunk_by(|a, b| role(a) == role(b)) {
         let (results, others): (Vec<_>, Vec<_>) =
             turn.iter().partition(|message| message.answers().is_some());
-        for message in results.into_iter().chain(others) {
+        for (at, message) in results.iter().chain(&others).enumerate() {
+            if at == results.len() {
+                contents.close_results();
+            }
             let called = message.answers().and_then(|id| names.get(id).copied());
             let encode = |message: &Message| parts::encode(message, form, called);
             message.encoded(form.format, encode, |bytes| contents.add(role(message), bytes));
@@ -84,10 +87,16 @@ impl Contents<'_> {
         });
     }
 
+    /// Appends what waited for the end of the results. What comes later must not move it: the model has seen it
+    /// there.
+    fn close_results(&mut self) {
+        let later = std::mem::take(&mut self.later);
+        push_parts(self.out, &later);
+    }
+
     fn close(&mut self) {
+        self.close_results();
         if self.role.is_some() {
-            let later = std::mem::take(&mut self.later);
-            push_parts(self.out, &later);
             self.out.extend_from_slice(b"]}");
         }
     }

@@ -1,5 +1,7 @@
 //! An answer of this API in its own words, sent back.
 
+use std::borrow::Cow;
+
 use robota_core::{Body, Message, MessageState, Part, ToolCall};
 use serde_json::Value;
 
@@ -25,6 +27,10 @@ pub(super) fn encode(message: &Message, form: Form) -> Option<Vec<u8>> {
     let mut calls = tool_calls.iter();
     let mut unproven = form.demands_signatures;
     for item in items.iter().filter(|item| form.demands_signatures || !is_server_tool(item)) {
+        let item = &*if form.drops_signatures { unsigned(item) } else { Cow::Borrowed(item) };
+        if says_nothing(item) {
+            continue;
+        }
         if !out.is_empty() {
             out.push(b',');
         }
@@ -37,6 +43,20 @@ pub(super) fn encode(message: &Message, form: Form) -> Option<Vec<u8>> {
         }
     }
     (!out.is_empty()).then_some(out)
+}
+
+/// The part without the proof that it came with.
+fn unsigned(item: &Value) -> Cow<'_, Value> {
+    let mut item = item.clone();
+    if let Some(fields) = item.as_object_mut() {
+        fields.remove("thoughtSignature");
+    }
+    Cow::Owned(item)
+}
+
+/// Whether it is a text that only carried a proof.
+fn says_nothing(item: &Value) -> bool {
+    item.get("text").is_some_and(|text| text == "") && item.get("thoughtSignature").is_none()
 }
 
 fn is_call(item: &Value) -> bool {
@@ -70,6 +90,7 @@ mod tests {
     use super::*;
     use crate::gemini::generation::Generation;
     use crate::gemini::parts;
+    use crate::gemini::spoken::Spoken;
 
     fn answer(items: Vec<Value>, ids: &[&str]) -> Message {
         let call =
@@ -84,7 +105,11 @@ mod tests {
     }
 
     fn sent(message: &Message, generation: Generation) -> Value {
-        let bytes = parts::encode(message, Form::of(generation), None);
+        sent_as(message, Form::of(generation, Spoken::default()))
+    }
+
+    fn sent_as(message: &Message, form: Form) -> Value {
+        let bytes = parts::encode(message, form, None);
         serde_json::from_str(&format!("[{}]", String::from_utf8(bytes).unwrap())).unwrap()
     }
 
@@ -122,5 +147,18 @@ mod tests {
         let neutral = json!({"functionCall": {"id": "c1", "name": "Read", "args": {"a": 1}},
             "thoughtSignature": NO_SIGNATURE});
         assert_eq!(sent(&fewer, Generation::Three), json!([{"text": "Hm."}, neutral]));
+    }
+
+    #[test]
+    fn proof_that_is_not_accepted_is_replaced() {
+        let proof = json!({"text": "", "thoughtSignature": "t"});
+        let call = json!({"functionCall": {"id": "x", "name": "Read", "args": {}}, "thoughtSignature": "s"});
+        let message = answer(vec![call, proof], &["c1"]);
+        let form = Form::of(Generation::Three, Spoken::OTHER_PROOF);
+        let call = json!({"functionCall": {"id": "c1", "name": "Read", "args": {}}, "thoughtSignature": NO_SIGNATURE});
+        assert_eq!(sent_as(&message, form), json!([call]));
+        // A model whose name does not tell that it wants proof.
+        let form = Form::of(Generation::Unknown, Spoken::OTHER_PROOF);
+        assert_eq!(sent_as(&message, form)[0]["thoughtSignature"], "s");
     }
 }

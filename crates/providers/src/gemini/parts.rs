@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::generation::Generation;
 use super::native_parts;
+use super::spoken::Spoken;
 use crate::{carried, json, phrasing};
 
 /// Stands between the results of tools and what can only stand after all of them. JSON as it is written here
@@ -25,15 +26,23 @@ pub(super) struct Form {
     /// Name of the encoded form kept with each message.
     pub(super) format: &'static str,
     pub(super) demands_signatures: bool,
+    /// The proof that the history has is not accepted.
+    pub(super) drops_signatures: bool,
     media_in_results: bool,
 }
 
 impl Form {
-    pub(super) fn of(generation: Generation) -> Self {
-        let demands_signatures = generation.demands_signatures();
+    pub(super) fn of(generation: Generation, spoken: Spoken) -> Self {
+        let (demanded, other) = (generation.demands_signatures(), spoken.has(Spoken::OTHER_PROOF));
         Self {
-            format: if demands_signatures { "gemini-3" } else { "gemini" },
-            demands_signatures,
+            format: match (demanded, other) {
+                (false, false) => "gemini",
+                (false, true) => "gemini-proven",
+                (true, false) => "gemini-3",
+                (true, true) => "gemini-3-unproven",
+            },
+            demands_signatures: demanded || other,
+            drops_signatures: demanded && other,
             media_in_results: generation.reads_media_in_results(),
         }
     }

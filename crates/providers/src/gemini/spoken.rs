@@ -27,6 +27,11 @@ impl Spoken {
     /// A form of the answer does not go together with functions.
     pub(super) const NO_FORM: Self = Self(1 << 4);
 
+    /// What goes back as proof of thinking is not what the server wants: where the generation of the model wants
+    /// none, something must stand for it; where it wants some, what the history has is not accepted, as after a
+    /// change of model or key.
+    pub(super) const OTHER_PROOF: Self = Self(1 << 5);
+
     pub(super) const fn has(self, flag: Self) -> bool {
         self.0 & flag.0 != 0
     }
@@ -36,12 +41,18 @@ impl Spoken {
     }
 
     /// The flag that would spare a request written like this the `refusal`.
-    fn correction(self, refusal: &ApiError) -> Option<Self> {
+    fn correction(self, refusal: &ApiError, proven: bool) -> Option<Self> {
         if refusal.kind() != ProviderErrorKind::InvalidRequest {
             return None;
         }
         let says = |phrases: &[&str]| phrases.iter().any(|phrase| refusal.says(phrase));
-        let flag = if says(&["json_schema", "jsonSchema"]) {
+        let flag = if says(&["thought signature", "thought_signature", "thoughtSignature"]) {
+            // What is missing is sent already where it is known to be wanted.
+            if says(&["missing"]) == proven {
+                return None;
+            }
+            Self::OTHER_PROOF
+        } else if says(&["json_schema", "jsonSchema"]) {
             Self::OWN_SCHEMA
         } else if says(&["response mime type", "response_mime_type"]) && says(&["function"]) {
             Self::NO_FORM
@@ -72,7 +83,8 @@ impl Learned {
 
     /// Learns from the `refusal` of a request written in `dialect`. True when another one would be written now.
     pub(super) fn learn(&self, refusal: &ApiError, dialect: Dialect) -> bool {
-        let Some(flag) = Spoken(dialect.0 & FLAGS).correction(refusal) else { return false };
+        let proven = dialect.0 >> 6 == Generation::Three.number();
+        let Some(flag) = Spoken(dialect.0 & FLAGS).correction(refusal, proven) else { return false };
         if let Some(flags) = self.0.get(usize::from(dialect.0 >> 6)) {
             flags.fetch_or(flag.0, Ordering::Relaxed);
         }
@@ -99,6 +111,7 @@ mod tests {
             ("Search Grounding is not supported.", Spoken::NO_WEB),
             ("Thinking level MEDIUM is not supported for this model.", Spoken::NO_LEVEL),
             ("Budget 0 is invalid. This model only works in thinking mode.", Spoken::NO_LEVEL),
+            ("Function call is missing a thought_signature in functionCall parts.", Spoken::OTHER_PROOF),
             ("Thinking is not enabled for models/gemini-2.0-flash", Spoken::NO_THINKING),
             (
                 "Function calling with a response mime type: 'application/json' is unsupported",
@@ -118,12 +131,13 @@ mod tests {
         let learned = Learned::default();
         let plain = Spoken::default().dialect(Generation::Three);
         assert!(!learned.learn(&refusal("Function call is missing a thought_signature"), plain));
+        assert!(learned.learn(&refusal("Corrupted thought signature."), plain));
         let overloaded = ApiError { status: Some(503), ..refusal("thinking") };
         assert!(!learned.learn(&overloaded, plain));
         let web = Spoken::NO_WEB.dialect(Generation::Three);
         assert!(!learned.learn(&refusal("Tool use with function calling is unsupported"), web));
         // Without a level, it must be thinking itself.
         assert!(learned.learn(&refusal("thinking_budget"), Spoken::NO_LEVEL.dialect(Generation::Three)));
-        assert_eq!(learned.of(Generation::Three), Spoken::NO_THINKING);
+        assert_eq!(learned.of(Generation::Three), Spoken(Spoken::NO_THINKING.0 | Spoken::OTHER_PROOF.0));
     }
 }
