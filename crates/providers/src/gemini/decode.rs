@@ -40,8 +40,8 @@ pub(super) struct GeminiDecoder {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Frame<'a> {
-    #[serde(borrow, default)]
-    candidates: Vec<Candidate<'a>>,
+    #[serde(borrow)]
+    candidates: Option<Vec<Candidate<'a>>>,
     prompt_feedback: Option<PromptFeedback>,
     usage_metadata: Option<UsageMetadata>,
     model_version: Option<String>,
@@ -52,8 +52,7 @@ struct Frame<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Candidate<'a> {
-    #[serde(default)]
-    index: u32,
+    index: Option<u32>,
     #[serde(borrow)]
     content: Option<Content<'a>>,
     finish_reason: Option<String>,
@@ -64,8 +63,8 @@ struct Candidate<'a> {
 
 #[derive(Deserialize)]
 struct Content<'a> {
-    #[serde(borrow, default)]
-    parts: Vec<&'a RawValue>,
+    #[serde(borrow)]
+    parts: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -79,8 +78,7 @@ struct PromptFeedback {
 #[serde(rename_all = "camelCase")]
 struct Part<'a> {
     text: Option<String>,
-    #[serde(default)]
-    thought: bool,
+    thought: Option<bool>,
     thought_signature: Option<String>,
     #[serde(borrow)]
     function_call: Option<FunctionCall<'a>>,
@@ -112,6 +110,7 @@ impl GeminiDecoder {
             self.items.other(serde_json::from_str(raw.get())?);
             return Ok(());
         };
+        let thought = thought == Some(true);
         self.items.text(&text, thought, thought_signature);
         if thought {
             self.thinking |= !text.is_empty();
@@ -133,7 +132,7 @@ impl GeminiDecoder {
     }
 
     fn candidate(&mut self, candidate: Candidate<'_>, out: &mut Events) -> Result<(), Fault> {
-        for part in candidate.content.map(|content| content.parts).unwrap_or_default() {
+        for part in candidate.content.and_then(|content| content.parts).unwrap_or_default() {
             self.part(part, out)?;
         }
         if let Some(metadata) = candidate.grounding_metadata {
@@ -175,7 +174,8 @@ impl Decoder for GeminiDecoder {
         if let Some(usage) = frame.usage_metadata {
             self.usage.take(usage);
         }
-        for candidate in frame.candidates.into_iter().filter(|candidate| candidate.index == 0) {
+        let first = |candidate: &Candidate<'_>| candidate.index.unwrap_or(0) == 0;
+        for candidate in frame.candidates.into_iter().flatten().filter(first) {
             self.candidate(candidate, out)?;
         }
         match frame.prompt_feedback {

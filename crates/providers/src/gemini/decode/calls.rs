@@ -16,14 +16,11 @@ use crate::wire::Events;
 #[serde(rename_all = "camelCase")]
 pub(super) struct FunctionCall<'a> {
     id: Option<String>,
-    #[serde(default)]
     name: Option<String>,
     #[serde(borrow)]
     args: Option<&'a RawValue>,
-    #[serde(default)]
-    partial_args: Vec<PartialArg>,
-    #[serde(default)]
-    will_continue: bool,
+    partial_args: Option<Vec<PartialArg>>,
+    will_continue: Option<bool>,
 }
 
 /// The calls of one answer.
@@ -66,6 +63,12 @@ impl Calls {
     ) -> Result<(), serde_json::Error> {
         let FunctionCall { id, name, args, partial_args, will_continue } = call;
         let name = name.filter(|name| !name.is_empty());
+        let partial_args = partial_args.unwrap_or_default();
+        let will_continue = will_continue == Some(true);
+        if name.is_none() && args.is_none() && partial_args.is_empty() && self.open.is_none() {
+            // The mark of an end that has been seen already.
+            return Ok(());
+        }
         if name.is_some() || self.open.is_none() {
             self.close(items, out);
             let head = self.start(id.unwrap_or_default(), name.unwrap_or_default(), out);

@@ -12,10 +12,8 @@ use crate::wire::Events;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Metadata {
-    #[serde(default)]
-    web_search_queries: Vec<String>,
-    #[serde(default)]
-    grounding_chunks: Vec<Chunk>,
+    web_search_queries: Option<Vec<String>>,
+    grounding_chunks: Option<Vec<Chunk>>,
 }
 
 #[derive(Deserialize)]
@@ -33,8 +31,7 @@ struct Web {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UrlContext {
-    #[serde(default)]
-    url_metadata: Vec<Fetched>,
+    url_metadata: Option<Vec<Fetched>>,
 }
 
 #[derive(Deserialize)]
@@ -47,8 +44,7 @@ struct Fetched {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ToolCall {
-    #[serde(default)]
-    tool_type: String,
+    tool_type: Option<String>,
     #[serde(default)]
     args: Value,
 }
@@ -62,10 +58,12 @@ pub(super) struct Grounding {
 
 impl Grounding {
     pub(super) fn take(&mut self, metadata: Metadata, out: &mut Events) {
-        for query in metadata.web_search_queries {
+        for query in metadata.web_search_queries.unwrap_or_default() {
             self.use_tool("google_search", query, out);
         }
-        for Web { uri, title } in metadata.grounding_chunks.into_iter().filter_map(|chunk| chunk.web) {
+        for Web { uri, title } in
+            metadata.grounding_chunks.into_iter().flatten().filter_map(|chunk| chunk.web)
+        {
             let source = Citation { url: uri, title, text: None };
             if !self.sources.contains(&source) {
                 self.sources.push(source);
@@ -74,13 +72,13 @@ impl Grounding {
     }
 
     pub(super) fn fetched(&mut self, context: UrlContext, out: &mut Events) {
-        for url in context.url_metadata.into_iter().filter_map(|fetched| fetched.retrieved_url) {
+        for url in context.url_metadata.into_iter().flatten().filter_map(|fetched| fetched.retrieved_url) {
             self.use_tool("url_context", url, out);
         }
     }
 
     pub(super) fn called(&mut self, call: &ToolCall, out: &mut Events) {
-        let kind = call.tool_type.to_ascii_lowercase();
+        let kind = call.tool_type.as_deref().unwrap_or("tool").to_ascii_lowercase();
         let tool = if kind.starts_with("google_search") { "google_search" } else { &kind };
         let asked = ["queries", "urls", "query", "url"].iter().find_map(|name| call.args.get(name));
         match asked {

@@ -131,6 +131,8 @@ fn arguments_may_come_value_by_value() {
         parts(&json!([{"functionCall": {"partialArgs": [partial("$.a", "x")], "willContinue": true}}])),
         parts(&json!([{"functionCall": {"partialArgs": [partial("$.a", "y")], "willContinue": true}}])),
         parts(&json!([{"functionCall": {}}])),
+        parts(&json!([{"functionCall": {}}])),
+        json!({"candidates": null}),
         parts(&json!([{"functionCall": {"name": "Glob", "partialArgs": [partial("$.p", "z")]}}])),
         stop("STOP"),
     ];
