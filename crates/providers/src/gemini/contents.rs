@@ -22,7 +22,8 @@ pub(super) fn push(out: &mut Vec<u8>, messages: &[MessageRef], form: Form) {
             }
             let called = message.answers().and_then(|id| names.get(id).copied());
             let encode = |message: &Message| parts::encode(message, form, called);
-            message.encoded(form.format, encode, |bytes| contents.add(role(message), bytes));
+            let with_media = matches!(&message.body, Body::Tool { parts, .. } if !parts.is_empty());
+            message.encoded(form.format, encode, |bytes| contents.add(role(message), bytes, with_media));
         }
     }
     contents.close();
@@ -58,12 +59,15 @@ struct Contents<'a> {
 }
 
 impl Contents<'_> {
-    fn add(&mut self, role: Role, bytes: &[u8]) {
+    fn add(&mut self, role: Role, bytes: &[u8], with_media: bool) {
         if bytes.is_empty() {
             return;
         }
         if self.role != Some(role) {
             self.turn(role);
+        }
+        if !with_media {
+            return push_parts(self.out, bytes);
         }
         let mut halves = bytes.splitn(2, |byte| *byte == AFTER_RESULTS);
         push_parts(self.out, halves.next().unwrap_or_default());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use robota_core::{FinishReason, ModelEvent, ToolSpec};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
+use serde_json::Value;
 
 use self::calls::{Calls, FunctionCall};
 use self::grounding::{Grounding, UrlContext};
@@ -28,7 +28,6 @@ mod usage;
 pub(super) struct GeminiDecoder {
     begun: bool,
     thinking: bool,
-    text: bool,
     calls: Calls,
     items: Items,
     grounding: Grounding,
@@ -64,7 +63,7 @@ struct Candidate<'a> {
 #[derive(Deserialize)]
 struct Content<'a> {
     #[serde(borrow)]
-    parts: Option<Vec<&'a RawValue>>,
+    parts: Option<Vec<Part<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -93,9 +92,14 @@ impl GeminiDecoder {
         Self { calls: Calls::new(renamed), ..Self::default() }
     }
 
-    fn part(&mut self, raw: &RawValue, out: &mut Events) -> Result<(), Fault> {
-        let Part { text, thought, thought_signature, function_call, tool_call } =
-            serde_json::from_str(raw.get())?;
+    /// Takes a part. `raw` finds it as it stands in the chunk.
+    fn part(
+        &mut self,
+        part: Part<'_>,
+        raw: impl FnOnce() -> Option<Value>,
+        out: &mut Events,
+    ) -> Result<(), Fault> {
+        let Part { text, thought, thought_signature, function_call, tool_call } = part;
         if let Some(call) = function_call {
             self.end_thinking(out);
             self.calls.take(call, thought_signature, &mut self.items, out)?;
@@ -103,11 +107,17 @@ impl GeminiDecoder {
         }
         self.calls.close(&mut self.items, out);
         let Some(text) = text else {
-            self.end_thinking(out);
             if let Some(call) = tool_call {
                 self.grounding.called(&call, out);
             }
-            self.items.other(serde_json::from_str(raw.get())?);
+            match raw().filter(has_content) {
+                Some(part) => {
+                    self.end_thinking(out);
+                    self.items.other(part);
+                }
+                // Proof on its own goes back with an empty text: a part must have content.
+                None => self.items.text("", false, thought_signature),
+            }
             return Ok(());
         };
         let thought = thought == Some(true);
@@ -116,7 +126,6 @@ impl GeminiDecoder {
             self.thinking |= !text.is_empty();
         } else if !text.is_empty() {
             self.end_thinking(out);
-            self.text = true;
         }
         if !text.is_empty() {
             let event = if thought { ModelEvent::ThinkingDelta } else { ModelEvent::TextDelta };
@@ -131,9 +140,19 @@ impl GeminiDecoder {
         }
     }
 
-    fn candidate(&mut self, candidate: Candidate<'_>, out: &mut Events) -> Result<(), Fault> {
-        for part in candidate.content.and_then(|content| content.parts).unwrap_or_default() {
-            self.part(part, out)?;
+    /// Takes the answer in a chunk, which it is number `at` of.
+    fn candidate(
+        &mut self,
+        candidate: Candidate<'_>,
+        at: usize,
+        data: &str,
+        out: &mut Events,
+    ) -> Result<(), Fault> {
+        let parts = candidate.content.and_then(|content| content.parts).unwrap_or_default();
+        let mut raw = None;
+        for (number, part) in parts.into_iter().enumerate() {
+            let raw = || raw.get_or_insert_with(|| raw_parts(data, at)).get_mut(number).map(Value::take);
+            self.part(part, raw, out)?;
         }
         if let Some(metadata) = candidate.grounding_metadata {
             self.grounding.take(metadata, out);
@@ -174,9 +193,10 @@ impl Decoder for GeminiDecoder {
         if let Some(usage) = frame.usage_metadata {
             self.usage.take(usage);
         }
-        let first = |candidate: &Candidate<'_>| candidate.index.unwrap_or(0) == 0;
-        for candidate in frame.candidates.into_iter().flatten().filter(first) {
-            self.candidate(candidate, out)?;
+        for (at, candidate) in frame.candidates.into_iter().flatten().enumerate() {
+            if candidate.index.unwrap_or(0) == 0 {
+                self.candidate(candidate, at, data, out)?;
+            }
         }
         match frame.prompt_feedback {
             Some(PromptFeedback { block_reason: Some(reason), block_reason_message }) => {
@@ -208,6 +228,21 @@ impl Decoder for GeminiDecoder {
         out.push_back(ModelEvent::Finish(finish_reason(reason, self.calls.any())));
         self.finished = true;
     }
+}
+
+/// The parts of a chunk as they stand there. Few chunks have to be read once more for them.
+fn raw_parts(data: &str, candidate: usize) -> Vec<Value> {
+    let mut chunk: Value = serde_json::from_str(data).unwrap_or_default();
+    match chunk.pointer_mut(&format!("/candidates/{candidate}/content/parts")).map(Value::take) {
+        Some(Value::Array(parts)) => parts,
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a part has more than marks.
+fn has_content(part: &Value) -> bool {
+    const MARKS: [&str; 3] = ["thought", "thoughtSignature", "partMetadata"];
+    part.as_object().is_some_and(|fields| fields.keys().any(|name| !MARKS.contains(&name.as_str())))
 }
 
 /// Whether the answer ended with a call that the service itself could not read.

@@ -112,7 +112,8 @@ fn order_proof_and_unknown_parts_are_kept() {
     let code = json!({"executableCode": {"language": "PYTHON", "code": "1"}});
     let chunks = [
         parts(&json!([{"text": "a"}, code, {"text": "b"}, {"text": "c"}])),
-        parts(&json!([{"text": "", "thoughtSignature": "s"}])),
+        parts(&json!([{}, {"thought": true}])),
+        parts(&json!([{"thoughtSignature": "s"}])),
         stop("STOP"),
     ];
     let items = json!([{"text": "a"}, code, {"text": "bc"}, {"text": "", "thoughtSignature": "s"}]);
