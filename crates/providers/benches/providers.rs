@@ -32,9 +32,10 @@ struct Api {
     stream: fn() -> String,
 }
 
-const APIS: [Api; 2] = [
+const APIS: [Api; 3] = [
     Api { name: "anthropic", format: "anthropic-messages", connect: anthropic, stream: anthropic_stream },
     Api { name: "openai", format: "openai-chat", connect: openai, stream: openai_stream },
+    Api { name: "gemini", format: "gemini", connect: gemini, stream: gemini_stream },
 ];
 
 fn main() {
@@ -166,6 +167,10 @@ fn openai(base_url: &str) -> HttpProvider {
     provider(ProviderKind::OpenAi, base_url)
 }
 
+fn gemini(base_url: &str) -> HttpProvider {
+    provider(ProviderKind::Gemini, base_url)
+}
+
 fn provider(kind: ProviderKind, base_url: &str) -> HttpProvider {
     let mut spec = ProviderSpec::new(kind);
     spec.api_key = Some("bench-key".into());
@@ -203,6 +208,16 @@ fn openai_stream() -> String {
     let deltas = (0..DELTAS).map(|at| chunk(&format!(r#"{{"content":" word{at}"}}"#), "null"));
     let last = chunk("{}", "\"stop\"") + "data: [DONE]\n\n";
     [first].into_iter().chain(deltas).chain([last]).collect()
+}
+
+fn gemini_stream() -> String {
+    let chunk = |candidate: &str| {
+        format!(
+            r#"data: {{"candidates":[{{{candidate},"index":0}}],"usageMetadata":{{"promptTokenCount":10}},"modelVersion":"model-1","responseId":"r1"}}"#
+        ) + "\r\n\r\n"
+    };
+    let delta = |at| chunk(&format!(r#""content":{{"parts":[{{"text":" word{at}"}}],"role":"model"}}"#));
+    (0..DELTAS).map(delta).chain([chunk(r#""finishReason":"STOP""#)]).collect()
 }
 
 /// A prompt, then calls and their results in turn; `bytes` is the size of a message's text.

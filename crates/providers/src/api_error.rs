@@ -1,9 +1,12 @@
 //! What a service says when it refuses a request or fails, in any of the shapes in use.
 
+use std::time::Duration;
+
 use robota_core::ProviderErrorKind;
 use serde_json::Value;
 
 use crate::excerpt::excerpt;
+use crate::google_error;
 
 /// A failure as the service reported it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +23,8 @@ pub(crate) struct ApiError {
     pub(crate) param: Option<String>,
     /// The service's id of the request.
     pub(crate) request_id: Option<String>,
+    /// The pause the service asks for within its report.
+    pub(crate) retry_after: Option<Duration>,
     /// The report was JSON of a known shape, so the answer came from the API itself.
     pub(crate) structured: bool,
 }
@@ -38,13 +43,15 @@ impl ApiError {
     /// Reads a body that has the status of a success and reports a failure all the same.
     pub(crate) fn from_good_status(body: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(body).ok()?;
-        value.get("error").filter(|error| !error.is_null())?;
+        google_error::unlisted(&value).get("error").filter(|error| !error.is_null())?;
         Self::from_value(&value)
     }
 
-    /// Reads a report: `{"error": {..}}`, `{"error": ".."}`, `{"detail": ..}` or `{"message": ".."}`.
+    /// Reads a report: `{"error": {..}}`, also in a list, `{"error": ".."}`, `{"detail": ..}` or
+    /// `{"message": ".."}`.
     /// `None` when the value is no report of a failure.
     pub(crate) fn from_value(value: &Value) -> Option<Self> {
+        let value = google_error::unlisted(value);
         let mut error = match (value.get("error"), value.get("detail")) {
             (Some(Value::String(message)), _) => Self { message: message.clone(), ..Self::default() },
             (Some(report @ Value::Object(_)), _) => Self::from_report(report),
@@ -61,14 +68,16 @@ impl ApiError {
 
     fn from_report(report: &Value) -> Self {
         let code = report.get("code");
-        Self {
+        let mut error = Self {
             status: code.and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
             r#type: text(report, "type"),
             code: code.and_then(Value::as_str).map(str::to_owned),
             message: text(report, "message").unwrap_or_else(|| excerpt(&report.to_string())),
             param: text(report, "param"),
             ..Self::default()
-        }
+        };
+        google_error::read(report, &mut error);
+        error
     }
 
     /// The shape of Python servers: a sentence, or a list of `{"loc": [..], "msg": ".."}`.
@@ -116,13 +125,14 @@ impl ApiError {
     }
 
     fn is_about_context(&self) -> bool {
-        const PHRASES: [&str; 6] = [
+        const PHRASES: [&str; 7] = [
             "prompt is too long",
             "maximum context length",
             "exceed context limit",
             "exceeds the available context",
             "context window",
             "context length exceeded",
+            "exceeds the maximum number of tokens",
         ];
         PHRASES.iter().any(|phrase| self.says(phrase))
     }
@@ -146,7 +156,7 @@ fn kind_of_name(name: &str) -> Option<ProviderErrorKind> {
         "content_filter" | "content_policy_violation" => Kind::ContentFilter,
         "timeout_error" => Kind::Timeout,
         _ if name.starts_with("billing") => Kind::Permission,
-        _ => return None,
+        _ => return google_error::kind_of_name(name),
     })
 }
 

@@ -18,6 +18,7 @@ mod connection;
 mod endpoint;
 mod excerpt;
 mod gemini;
+mod google_error;
 mod http;
 mod http_provider;
 mod json;

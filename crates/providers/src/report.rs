@@ -69,7 +69,7 @@ impl Reporter {
         if let Some(field) = &refusal.param {
             error = error.with_field(field.clone());
         }
-        if let Some(wait) = wait {
+        if let Some(wait) = wait.or(refusal.retry_after) {
             error = error.with_retry_after(wait);
         }
         if let Some(id) = &refusal.request_id {

@@ -2,8 +2,8 @@
 //!
 //! Programs that talk to language models are hard to test against the real thing: it costs money, it
 //! never answers twice alike, and it fails only when nobody looks. This crate has a server on loopback that
-//! speaks the wire formats of [Anthropic Messages](Dialect::AnthropicMessages) and
-//! [OpenAI Chat Completions](Dialect::OpenAiChat) over real HTTP, streamed and whole, and gives the
+//! speaks the wire formats of [Anthropic Messages](Dialect::AnthropicMessages),
+//! [OpenAI Chat Completions](Dialect::OpenAiChat) and [Google Gemini](Dialect::Gemini) over real HTTP, streamed and whole, and gives the
 //! replies of a [`Script`]. Any client in any language can be pointed at it.
 //!
 //! ```
@@ -66,6 +66,7 @@ mod ambient;
 mod director;
 mod events;
 mod gate;
+mod gemini_request;
 mod hooks;
 mod invariants;
 mod patience;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde_json::Value;
 
+use crate::gemini_request;
+
 /// The forms a model call can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -13,6 +15,8 @@ pub enum Dialect {
     AnthropicMessages,
     /// OpenAI's Chat Completions API.
     OpenAiChat,
+    /// Google's Gemini API.
+    Gemini,
     /// No wire at all: a call to a [`ScriptedProvider`](crate::ScriptedProvider), shown as if it
     /// had been an OpenAI Chat request, with the malformed arguments a model may have written.
     InProcess,
@@ -68,18 +72,23 @@ impl RecordedRequest {
     /// The model that is called.
     #[must_use]
     pub fn model(&self) -> Option<&str> {
-        self.field("model").as_str()
+        let named = self.field("model").as_str();
+        named.or_else(|| self.is_gemini().then(|| Some(gemini_request::target(&self.path)?.0))?)
     }
 
     /// The messages as they stand in the body.
     #[must_use]
     pub fn messages(&self) -> &[Value] {
-        self.field("messages").as_array().map_or(&[], Vec::as_slice)
+        let name = if self.is_gemini() { "contents" } else { "messages" };
+        self.field(name).as_array().map_or(&[], Vec::as_slice)
     }
 
     /// The names of the offered tools, in order.
     #[must_use]
     pub fn tool_names(&self) -> Vec<&str> {
+        if self.is_gemini() {
+            return gemini_request::tool_names(self.field("tools"));
+        }
         let tools = self.field("tools").as_array().map_or(&[][..], Vec::as_slice);
         tools.iter().filter_map(|tool| tool.get("function").unwrap_or(tool)["name"].as_str()).collect()
     }
@@ -87,6 +96,9 @@ impl RecordedRequest {
     /// The system prompt; blocks and several system messages are joined by line feeds.
     #[must_use]
     pub fn system_text(&self) -> String {
+        if self.is_gemini() {
+            return gemini_request::text(self.field("systemInstruction"));
+        }
         if self.dialect == Some(Dialect::AnthropicMessages) {
             return text_of(self.field("system"), "\n");
         }
@@ -100,7 +112,10 @@ impl RecordedRequest {
     pub fn last_user_text(&self) -> String {
         let users = self.messages().iter().rev().filter(|message| message["role"] == "user");
         users
-            .map(|message| text_of(&message["content"], "\n"))
+            .map(|message| match message.get("parts") {
+                Some(_) => gemini_request::text(message),
+                None => text_of(&message["content"], "\n"),
+            })
             .find(|text| !text.is_empty())
             .unwrap_or_default()
     }
@@ -115,8 +130,13 @@ impl RecordedRequest {
     #[must_use]
     pub fn new_tool_results(&self) -> Vec<SeenResult> {
         let messages = self.messages();
-        let last = messages.iter().rposition(|message| message["role"] == "assistant");
+        let last =
+            messages.iter().rposition(|message| message["role"] == "assistant" || message["role"] == "model");
         messages.iter().skip(last.map_or(0, |index| index + 1)).flat_map(results_in).collect()
+    }
+
+    fn is_gemini(&self) -> bool {
+        self.dialect == Some(Dialect::Gemini)
     }
 }
 
@@ -127,6 +147,9 @@ fn results_in(message: &Value) -> Vec<SeenResult> {
             content: text_of(&message["content"], ""),
             is_error: false,
         }];
+    }
+    if message.get("parts").is_some() {
+        return gemini_request::results(message).collect();
     }
     let blocks = message["content"].as_array().map_or(&[][..], Vec::as_slice);
     let results = blocks.iter().filter(|block| block["type"] == "tool_result");

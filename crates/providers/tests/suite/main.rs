@@ -13,6 +13,8 @@ mod capture;
 #[cfg(test)]
 mod failures;
 #[cfg(test)]
+mod gemini;
+#[cfg(test)]
 mod reaching;
 #[cfg(test)]
 mod retries;

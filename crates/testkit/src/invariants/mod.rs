@@ -5,6 +5,7 @@
 
 mod anthropic;
 mod conversation;
+mod gemini;
 mod openai;
 mod sendable;
 mod tools;
@@ -28,7 +29,7 @@ pub enum Rule {
     Headers,
     /// Roles are those of the API, and the first message is the user's.
     Roles,
-    /// Anthropic: user and assistant take turns.
+    /// Anthropic and Gemini: user and model take turns.
     Alternation,
     /// No message without content, and no text block without text.
     EmptyText,
@@ -44,7 +45,7 @@ pub enum Rule {
     ToolSchemas,
     /// Anthropic: `max_tokens` is a positive number.
     MaxTokens,
-    /// Anthropic: thinking blocks carry their signature.
+    /// Anthropic: thinking blocks carry their signature. Gemini 3: so do calls, the first of each step.
     ThinkingSignature,
     /// Anthropic: at most four `cache_control` marks.
     CacheMarks,
@@ -89,8 +90,11 @@ pub(crate) fn check(request: &RecordedRequest) -> Vec<Violation> {
     let mut report = Report::new(request.number);
     match (&request.json, request.dialect) {
         (Some(body @ Value::Object(_)), Some(dialect)) => {
-            check_envelope(body, &mut report);
+            if dialect != Dialect::Gemini {
+                check_envelope(body, &mut report);
+            }
             match dialect {
+                Dialect::Gemini => gemini::check(request, body, &mut report),
                 Dialect::AnthropicMessages => anthropic::check(request, body, &mut report),
                 Dialect::OpenAiChat => openai::check(body, true, &mut report),
                 Dialect::InProcess => openai::check(body, false, &mut report),

@@ -17,7 +17,7 @@ use super::playback::{self, Body, Cut, Player};
 use crate::director::{Directive, Director};
 use crate::script::{Answer, Content, ErrorReply, Step};
 use crate::wire::{self, Call, Frame, error_body};
-use crate::{Dialect, Gate, RecordedRequest, Reply};
+use crate::{Dialect, Gate, RecordedRequest, Reply, gemini_request};
 
 /// The largest request body that is read, in bytes.
 const BODY_LIMIT: usize = 128 << 20;
@@ -80,6 +80,7 @@ fn recorded(head: &Head, body: Bytes, whole: bool) -> RecordedRequest {
     }
     let path = head.uri.path().to_owned();
     let dialect = match (&head.method, path.as_str()) {
+        (&Method::POST, path) if is_gemini_call(path) => Some(Dialect::Gemini),
         (&Method::POST, "/v1/messages") => Some(Dialect::AnthropicMessages),
         (&Method::POST, "/chat/completions" | "/v1/chat/completions") => Some(Dialect::OpenAiChat),
         _ => None,
@@ -94,6 +95,11 @@ fn recorded(head: &Head, body: Bytes, whole: bool) -> RecordedRequest {
         json: if whole { serde_json::from_slice(&body).ok() } else { envelope(&body) },
         body,
     }
+}
+
+fn is_gemini_call(path: &str) -> bool {
+    let method = gemini_request::target(path).map(|(_, method)| method);
+    matches!(method, Some("streamGenerateContent" | "generateContent"))
 }
 
 /// The few fields an answer depends on, read without building the rest.
@@ -111,18 +117,22 @@ fn envelope(body: &[u8]) -> Option<Value> {
 
 /// The API whose client this seems to be.
 fn error_shape(head: &Head) -> Dialect {
-    let anthropic = ["anthropic-version", "x-api-key"].iter().any(|name| head.headers.contains_key(*name));
-    if anthropic || head.uri.path() == "/v1/messages" {
-        Dialect::AnthropicMessages
-    } else {
-        Dialect::OpenAiChat
+    let path = head.uri.path();
+    if head.headers.contains_key("x-goog-api-key") || path.starts_with("/v1beta/") {
+        return Dialect::Gemini;
     }
+    let anthropic = ["anthropic-version", "x-api-key"].iter().any(|name| head.headers.contains_key(*name));
+    if anthropic || path == "/v1/messages" { Dialect::AnthropicMessages } else { Dialect::OpenAiChat }
 }
 
 /// The answer to a request that is no model call.
 fn no_call(request: &RecordedRequest, shape: Dialect, director: &Director) -> Response<Body> {
     let RecordedRequest { method, path, number, .. } = request;
     match (method.as_str(), path.as_str()) {
+        ("GET", "/v1beta/models") => json_response(200, &wire::gemini_models(director.models())),
+        ("POST", path) if path.ends_with(":countTokens") => {
+            json_response(200, &json!({"totalTokens": request.body.len() / 4}))
+        }
         ("GET", "/v1/models" | "/models") => json_response(200, &models(shape, director.models())),
         (_, "/v1/messages" | "/chat/completions" | "/v1/chat/completions" | "/v1/models" | "/models") => {
             fixed_error(shape, 405, &format!("{method} is not allowed for {path}"), *number)
@@ -132,6 +142,9 @@ fn no_call(request: &RecordedRequest, shape: Dialect, director: &Director) -> Re
 }
 
 fn models(shape: Dialect, models: &[String]) -> Value {
+    if shape == Dialect::Gemini {
+        return wire::gemini_models(models);
+    }
     if shape == Dialect::AnthropicMessages {
         let list = models.iter().map(
             |id| json!({"type": "model", "id": id, "display_name": id, "created_at": "2026-01-01T00:00:00Z"}),

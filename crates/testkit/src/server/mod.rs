@@ -22,7 +22,9 @@ use crate::{Gate, RecordedRequest, Reply, Script, Violation, patience};
 /// |---|---|
 /// | `POST /v1/messages` | Anthropic Messages, streamed when the body says `"stream": true` |
 /// | `POST /chat/completions`, `POST /v1/chat/completions` | OpenAI Chat Completions, likewise |
-/// | `GET /v1/models`, `GET /models` | the models of the script, in the shape of the client's API |
+/// | `POST /v1beta/models/{model}:streamGenerateContent?alt=sse`, `…:generateContent` | Google Gemini, streamed and whole |
+/// | `POST /v1beta/models/{model}:countTokens` | its token count: a quarter of the bytes of the body |
+/// | `GET /v1/models`, `GET /models`, `GET /v1beta/models` | the models of the script, in the shape of the client's API |
 /// | `POST /fake/gates/{name}` | opens a [gate](crate::Reply::gate), for clients in other languages |
 /// | `GET /fake/gates/{name}` | answers as soon as a reply waits at that gate |
 ///

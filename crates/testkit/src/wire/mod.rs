@@ -3,6 +3,7 @@
 mod anthropic;
 mod errors;
 mod frames;
+mod gemini;
 mod openai;
 mod sse;
 
@@ -13,6 +14,7 @@ use serde_json::Value;
 
 pub(crate) use errors::error_body;
 pub(crate) use frames::{Frame, sliced};
+pub(crate) use gemini::models as gemini_models;
 
 use crate::script::{Answer, Framing, Step};
 use crate::{Dialect, RecordedRequest};
@@ -33,7 +35,7 @@ impl<'a> Call<'a> {
             dialect,
             number: request.number,
             model: request.model().unwrap_or("unknown").into(),
-            stream: request.field("stream") == true,
+            stream: request.field("stream") == true || request.path.ends_with(":streamGenerateContent"),
             wants_usage: request.field("stream_options")["include_usage"] == true,
         }
     }
@@ -53,6 +55,7 @@ enum Item {
 pub(crate) fn stream(call: &Call<'_>, steps: &[Step], framing: Framing) -> Vec<Frame> {
     let items = match call.dialect {
         Dialect::AnthropicMessages => anthropic::stream(call, steps),
+        Dialect::Gemini => gemini::stream(call, steps),
         Dialect::OpenAiChat | Dialect::InProcess => openai::stream(call, steps),
     };
     sse::lay_out(items, framing)
@@ -62,6 +65,7 @@ pub(crate) fn stream(call: &Call<'_>, steps: &[Step], framing: Framing) -> Vec<F
 pub(crate) fn whole(call: &Call<'_>, answer: &Answer) -> Value {
     match call.dialect {
         Dialect::AnthropicMessages => anthropic::whole(call, answer),
+        Dialect::Gemini => gemini::whole(call, answer),
         Dialect::OpenAiChat | Dialect::InProcess => openai::whole(call, answer),
     }
 }

@@ -11,6 +11,8 @@ mod conversations;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod gemini;
+#[cfg(test)]
 mod inspection;
 #[cfg(test)]
 mod openai;
