@@ -12,6 +12,8 @@
 
 mod anthropic;
 mod api_error;
+#[expect(dead_code, reason = "both wires come to use it")]
+mod azure;
 mod capture;
 mod carried;
 mod connection;
@@ -24,6 +26,8 @@ mod json;
 mod kind;
 mod listed_model;
 mod openai;
+#[expect(dead_code, reason = "both wires come to use it")]
+mod openai_models;
 mod options;
 mod phrasing;
 #[cfg(test)]
