@@ -12,7 +12,6 @@
 
 mod anthropic;
 mod api_error;
-#[expect(dead_code, reason = "both wires come to use it")]
 mod azure;
 mod capture;
 mod carried;
@@ -26,7 +25,6 @@ mod json;
 mod kind;
 mod listed_model;
 mod openai;
-#[expect(dead_code, reason = "both wires come to use it")]
 mod openai_models;
 mod options;
 mod phrasing;

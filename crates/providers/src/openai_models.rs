@@ -77,7 +77,8 @@ mod tests {
     #[test]
     fn what_a_list_says_is_read_in_any_shape() {
         let id = |id: &str| ListedModel { id: id.into(), ..ListedModel::default() };
-        let openai = json!({"object": "list", "data": [{"id": "gpt-5", "object": "model"}, {"object": "model"}, 7]});
+        let openai =
+            json!({"object": "list", "data": [{"id": "gpt-5", "object": "model"}, {"object": "model"}, 7]});
         assert_eq!(read(&openai).unwrap().models, [id("gpt-5")]);
         let router = json!({"data": [{
             "id": "a/b", "name": "A: B", "context_length": 200_000, "top_provider": {"max_completion_tokens": 64_000},
