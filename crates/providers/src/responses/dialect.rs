@@ -86,7 +86,7 @@ impl Spoken {
             self.effort = false;
         } else if self.cache_key && names("prompt_cache_key") {
             self.cache_key = false;
-        } else if self.output_limit && names("max_output_tokens") {
+        } else if self.output_limit && names("max_output_tokens") && !refusal.says("invalid") {
             self.output_limit = false;
         } else if self.strict && names("strict") {
             self.strict = false;
@@ -106,7 +106,7 @@ fn is_about_unknown_field(refusal: &ApiError) -> bool {
         "not permitted",
         "not allowed",
         "extra",
-        "invalid",
+        "invalid value",
         "must be verified",
         "does not support",
     ];
@@ -200,6 +200,7 @@ mod tests {
             ),
             (400, json!({"message": "Invalid 'input[0].name': string too long."}), all),
             (404, json!({"message": "The model `x` does not exist."}), all),
+            (400, json!({"message": "Invalid value for 'max_output_tokens': above the maximum."}), all),
             (429, json!({"message": "prompt_cache_key is not supported"}), all),
         ] {
             assert_eq!(dropped(all, status, error.clone()), expected, "{error}");

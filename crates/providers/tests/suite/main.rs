@@ -15,4 +15,6 @@ mod failures;
 #[cfg(test)]
 mod reaching;
 #[cfg(test)]
+mod responses;
+#[cfg(test)]
 mod retries;

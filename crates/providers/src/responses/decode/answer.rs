@@ -284,7 +284,8 @@ impl Answer {
         let numbers: Vec<usize> = self.items.values().filter_map(|item| Some(item.call.shown()?.0)).collect();
         let in_order = numbers.is_sorted();
         let came = self.items.values_mut().map(|item| item.done.take());
-        let items = came.collect::<Option<Vec<Value>>>().filter(|items| in_order && !items.is_empty());
+        let items = came.collect::<Option<Vec<Value>>>();
+        let items = items.filter(|items| in_order && items.len() >= output.len());
         let items = items.unwrap_or_else(|| output.into_iter().map(as_function_call).collect());
         (native::say_more(&items) && self.calls_in(&items)).then_some(items)
     }
