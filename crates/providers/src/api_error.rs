@@ -153,7 +153,14 @@ fn kind_of_name(name: &str) -> Option<ProviderErrorKind> {
         "rate_limit_error" | "rate_limit_exceeded" => Kind::RateLimit,
         "overloaded_error" | "slow_down" => Kind::Overloaded,
         "request_too_large" | "context_length_exceeded" | "exceed_context_size_error" => Kind::ContextLength,
-        "content_filter" | "content_policy_violation" => Kind::ContentFilter,
+        "content_filter" | "content_policy_violation" | "bio_policy" | "image_content_policy_violation" => {
+            Kind::ContentFilter
+        }
+        "invalid_prompt"
+        | "invalid_image"
+        | "invalid_image_url"
+        | "invalid_image_format"
+        | "image_too_large" => Kind::InvalidRequest,
         "timeout_error" => Kind::Timeout,
         _ if name.starts_with("billing") => Kind::Permission,
         _ => return google_error::kind_of_name(name),

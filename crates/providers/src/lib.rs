@@ -12,6 +12,7 @@
 
 mod anthropic;
 mod api_error;
+mod azure;
 mod capture;
 mod carried;
 mod connection;
@@ -25,6 +26,7 @@ mod json;
 mod kind;
 mod listed_model;
 mod openai;
+mod openai_models;
 mod options;
 mod phrasing;
 #[cfg(test)]

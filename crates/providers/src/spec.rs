@@ -5,6 +5,7 @@ use std::sync::Arc;
 use robota_core::{Provider, ProviderError};
 use secrecy::SecretString;
 
+use crate::azure::Resource;
 use crate::connection::{ConnectionOptions, base_url, owns};
 use crate::kind::ProviderKind;
 use crate::options::{ApiSurface, ProviderOptions};
@@ -60,14 +61,20 @@ impl ProviderSpec {
         }
     }
 
-    /// Whether Responses are spoken: as the options say, or else with OpenAI itself.
+    /// Whether Responses are spoken: as the options say, or else with OpenAI itself, with Azure where it has the API
+    /// without versions, and with Qwen for its own web tools.
     fn speaks_responses(&self) -> bool {
-        let usual = || {
-            self.kind == ProviderKind::OpenAi
-                && base_url(self.kind.definition(), &self.connection)
-                    .is_ok_and(|url| owns(self.kind.definition(), &url))
+        let Self { kind, connection, options, .. } = self;
+        let base = || base_url(kind.definition(), connection);
+        let usual = || match kind {
+            ProviderKind::OpenAi => base().is_ok_and(|url| owns(kind.definition(), &url)),
+            ProviderKind::Azure => {
+                base().is_ok_and(|url| !Resource::new(url, options.api_version.as_deref()).is_legacy())
+            }
+            ProviderKind::Qwen => !options.built_in_web_tools.is_empty(),
+            _ => false,
         };
-        self.options.api_surface.map_or_else(usual, |surface| surface == ApiSurface::Responses)
+        options.api_surface.map_or_else(usual, |surface| surface == ApiSurface::Responses)
     }
 }
 

@@ -16,12 +16,13 @@ use serde_json::{Map, Value};
 use dialect::{MaxTokensField, Spoken};
 
 use crate::api_error::ApiError;
+use crate::azure::{self, Resource, Surface};
 use crate::connection::{
     Headers, base_url, check_extra_body, key_source, missing_key, owns, present, wants_key,
 };
 use crate::endpoint::Endpoint;
 use crate::wire::{Decoder, Dialect, Encoded, Wire};
-use crate::{HttpProvider, ProviderSpec};
+use crate::{HttpProvider, ProviderKind, ProviderSpec};
 
 /// A provider for the Chat Completions API. A base URL without a path gets `/v1`.
 pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError> {
@@ -32,6 +33,9 @@ pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError
 
     let mut headers = Headers::new();
     match present(api_key.as_ref()).or(present(auth_token.as_ref())) {
+        Some(_) if kind == ProviderKind::Azure => {
+            azure::sign(&mut headers, api_key.as_ref(), auth_token.as_ref())?;
+        }
         Some(key) => headers.bearer(key, key_source(vendor))?,
         None if wants_key(vendor, &base) => return Err(missing_key(vendor)),
         None => {}
@@ -41,9 +45,14 @@ pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError
     let inline_markup = options.inline_markup.unwrap_or(!own);
     let capabilities = Capabilities { tools: true, images: true, thinking: true, ..Capabilities::default() };
     let info = ProviderInfo::new(vendor.kind, capabilities);
-    let endpoint = Endpoint::new(info, vendor, completions_url(base), headers, &connection, &options)?;
+    let resource =
+        (kind == ProviderKind::Azure).then(|| Resource::new(base.clone(), options.api_version.as_deref()));
+    let url =
+        resource.as_ref().map_or_else(|| completions_url(base), |azure| azure.url(Surface::Chat, "model"));
+    let endpoint = Endpoint::new(info, vendor, url, headers, &connection, &options)?;
     let spoken = Spoken { stream_options: true, max_tokens_field: MaxTokensField::default() };
     let wire = Chat {
+        resource,
         default_max_output_tokens,
         inline_markup,
         extra_body: options.body,
@@ -63,6 +72,8 @@ fn completions_url(mut base: Url) -> Url {
 }
 
 struct Chat {
+    /// In Azure the address may depend on the model.
+    resource: Option<Resource>,
     default_max_output_tokens: Option<u32>,
     inline_markup: bool,
     extra_body: Map<String, Value>,
@@ -75,7 +86,8 @@ impl Wire for Chat {
         let dialect = Dialect(self.dialect.load(Ordering::Relaxed));
         let max_tokens = request.max_output_tokens.or(self.default_max_output_tokens);
         let body = encode::body(request, max_tokens, Spoken::of(dialect), &self.extra_body);
-        Encoded { body, dialect, ..Encoded::default() }
+        let url = self.resource.as_ref().map(|azure| azure.url(Surface::Chat, &request.model));
+        Encoded { body, dialect, url, ..Encoded::default() }
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {

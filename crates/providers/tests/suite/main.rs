@@ -17,4 +17,6 @@ mod gemini;
 #[cfg(test)]
 mod reaching;
 #[cfg(test)]
+mod responses;
+#[cfg(test)]
 mod retries;
