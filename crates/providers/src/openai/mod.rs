@@ -31,7 +31,7 @@ use address::Addresses;
 use decode::{ChatDecoder, Reading};
 use dialect::Learned;
 use encode::Setup;
-use quirks::{AnswerForm, CacheKey, Echo, Images, Quirks, UNKNOWN};
+use quirks::{AnswerForm, CacheKey, Echo, Quirks, UNKNOWN};
 
 use crate::api_error::ApiError;
 use crate::connection::{
@@ -66,7 +66,8 @@ pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError
     let markup = options.inline_markup.unwrap_or(quirks.markup || !own);
     let capabilities = Capabilities {
         tools: true,
-        images: quirks.images != Images::None,
+        // By the name of the model.
+        images: true,
         documents: quirks.documents,
         thinking: true,
         structured_output: quirks.answer_form == AnswerForm::Schema,

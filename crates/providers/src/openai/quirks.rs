@@ -143,7 +143,6 @@ pub(super) struct Efforts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Images {
     All,
-    None,
     /// Those with one of these in their name, in lower case.
     Named(&'static [&'static str]),
 }
@@ -161,7 +160,6 @@ impl Images {
     pub(super) fn seen_by(self, model: &str) -> bool {
         match self {
             Self::All => true,
-            Self::None => false,
             Self::Named(marks) => {
                 let model = model.to_ascii_lowercase();
                 marks.iter().any(|mark| model.contains(mark))
@@ -233,6 +231,8 @@ const AZURE: Quirks = Quirks {
 };
 const DEEPSEEK: Quirks = Quirks {
     formats: formats!("deepseek"),
+    // With thinking on, which is usual, a forced call is refused.
+    tool_choice: ToolChoices::NoneOnly,
     answer_form: AnswerForm::Object,
     echo: Echo::Always("reasoning_content"),
     thinking: ThinkingSwitch::Type { on: "enabled", adaptive: "enabled", off: "disabled" },
@@ -278,7 +278,7 @@ const MISTRAL: Quirks = Quirks {
 const XAI: Quirks = Quirks {
     formats: formats!("xai"),
     max_tokens: "max_completion_tokens",
-    effort: Some(Efforts { words: TO_HIGH, off: None }),
+    effort: Some(Efforts { words: TO_HIGH, off: Some("none") }),
     cache_key: CacheKey::Header("x-grok-conv-id"),
     web: "live search runs on the Responses API of the service, which is not spoken here",
     ..VENDOR
@@ -327,7 +327,7 @@ const MINIMAX: Quirks = Quirks {
     no_content: NoContent::Empty,
     echo: Echo::Tags,
     thinking: ThinkingSwitch::Type { on: "adaptive", adaptive: "adaptive", off: "disabled" },
-    images: Images::None,
+    images: Images::Named(&["-m3"]),
     markup: true,
     ..VENDOR
 };
@@ -423,6 +423,7 @@ mod tests {
         let sees = |kind, model| Quirks::of(kind).images.seen_by(model);
         assert!(sees(ProviderKind::Qwen, "Qwen3-VL-Plus") && !sees(ProviderKind::Qwen, "qwen-plus"));
         assert!(sees(ProviderKind::Zai, "glm-4.5v") && !sees(ProviderKind::Zai, "glm-4.6"));
-        assert!(sees(ProviderKind::Ollama, "any") && !sees(ProviderKind::MiniMax, "MiniMax-M2"));
+        assert!(sees(ProviderKind::Ollama, "any"));
+        assert!(sees(ProviderKind::MiniMax, "MiniMax-M3") && !sees(ProviderKind::MiniMax, "MiniMax-M2.5"));
     }
 }

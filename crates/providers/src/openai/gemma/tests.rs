@@ -56,6 +56,7 @@ fn thinking_and_calls_between_marks_are_told_from_text() {
     assert_eq!(read(answer), expected);
     assert_eq!(read("<|tool_call>call:Read{limit:1}"), [call(1, "Read", "{\"limit\":1}")]);
     assert_eq!(read("<|channel>thought\n<channel|>x"), [text("x")]);
+    assert_eq!(read("<Read></Read>"), [call(1, "Read", "{}")]);
 }
 
 #[test]
