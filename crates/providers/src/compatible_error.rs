@@ -10,7 +10,8 @@ use crate::excerpt::excerpt;
 pub(crate) fn add_upstream(error: &mut ApiError, report: &Value) {
     if let Some(written) = report.get("failed_generation").and_then(Value::as_str) {
         let written = excerpt(written);
-        error.message = format!("the model wrote what the service could not read: {written} ({})", error.message);
+        error.message =
+            format!("the model wrote what the service could not read: {written} ({})", error.message);
     }
     let Some(metadata) = report.get("metadata") else { return };
     let said = metadata.get("raw").map(|raw| match raw {
@@ -59,8 +60,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_server_is_understood() {
-        for (status, body, kind, message) in [
+    fn gateways_tell_what_failed_behind_them() {
+        understood(vec![
             (
                 502,
                 json!({"error": {"code": 502, "message": "Provider returned error", "metadata": {
@@ -68,7 +69,12 @@ mod tests {
                 Kind::Server,
                 "Provider returned error (Acme: no GPUs)",
             ),
-            (402, json!({"error": {"code": 402, "message": "Insufficient credits"}}), Kind::Permission, "Insufficient credits"),
+            (
+                402,
+                json!({"error": {"code": 402, "message": "Insufficient credits"}}),
+                Kind::Permission,
+                "Insufficient credits",
+            ),
             (
                 400,
                 json!({"error": {"message": "Failed to call a function", "type": "invalid_request_error",
@@ -76,30 +82,65 @@ mod tests {
                 Kind::Server,
                 "the model wrote what the service could not read: <function=Read>{ (Failed to call a function)",
             ),
+        ]);
+    }
+
+    #[test]
+    fn every_service_is_understood() {
+        understood(vec![
             (
                 404,
                 json!({"error": "model 'x' not found, try pulling it first"}),
                 Kind::NotFound,
                 "model 'x' not found, try pulling it first",
             ),
-            (400, json!({"error": {"message": "No models loaded. Please load a model."}}), Kind::NotFound, "No models loaded. Please load a model."),
+            (
+                400,
+                json!({"error": {"message": "No models loaded. Please load a model."}}),
+                Kind::NotFound,
+                "No models loaded. Please load a model.",
+            ),
             (
                 400,
                 json!({"error": {"code": 400, "message": "the request exceeds the available context size", "type": "exceed_context_size_error", "n_ctx": 4096}}),
                 Kind::ContextLength,
                 "the request exceeds the available context size",
             ),
-            (503, json!({"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}), Kind::Overloaded, "Loading model"),
-            (429, json!({"error": {"code": "1113", "message": "Insufficient balance or no resource package."}}), Kind::Permission, "Insufficient balance or no resource package."),
-            (422, json!({"object": "error", "message": {"detail": [{"loc": ["body", "x"], "msg": "Extra inputs are not permitted"}]}}), Kind::InvalidRequest, "Extra inputs are not permitted"),
-        ] {
+            (
+                503,
+                json!({"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}),
+                Kind::Overloaded,
+                "Loading model",
+            ),
+            (
+                429,
+                json!({"error": {"code": "1113", "message": "Insufficient balance or no resource package."}}),
+                Kind::Permission,
+                "Insufficient balance or no resource package.",
+            ),
+            (
+                422,
+                json!({"object": "error", "message": {"detail": [{"loc": ["body", "x"], "msg": "Extra inputs are not permitted"}]}}),
+                Kind::InvalidRequest,
+                "Extra inputs are not permitted",
+            ),
+        ]);
+    }
+
+    fn understood(reports: Vec<(u16, Value, Kind, &str)>) {
+        for (status, body, kind, message) in reports {
             let error = ApiError::from_body(status, body.to_string().as_bytes());
             assert_eq!((error.kind(), error.message.as_str()), (kind, message), "{body}");
         }
+    }
+
+    #[test]
+    fn minimax_reports_failures_as_successes() {
         let minimax = |code: i64| json!({"base_resp": {"status_code": code, "status_msg": "m"}}).to_string();
         let read = |code| ApiError::from_good_status(minimax(code).as_bytes()).map(|error| error.kind());
         let kinds = [0, 1002, 1004, 1008, 1027, 9999].map(read);
-        let expected = [Kind::RateLimit, Kind::Authentication, Kind::Permission, Kind::ContentFilter, Kind::Server];
+        let expected =
+            [Kind::RateLimit, Kind::Authentication, Kind::Permission, Kind::ContentFilter, Kind::Server];
         assert_eq!(kinds, [None].into_iter().chain(expected.map(Some)).collect::<Vec<_>>()[..]);
     }
 }

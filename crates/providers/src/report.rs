@@ -114,7 +114,9 @@ impl Reporter {
             Kind::Permission if refusal.is_about_credit() => {
                 Some("check billing and plan of the account".into())
             }
-            Kind::NotFound if refusal.says("try pulling it") => Some(format!("get it with `ollama pull {model}`")),
+            Kind::NotFound if refusal.says("try pulling it") => {
+                Some(format!("get it with `ollama pull {model}`"))
+            }
             Kind::NotFound if refusal.is_about_loading() => {
                 Some(format!("load it in the server, in LM Studio with `lms load {model}`"))
             }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use robota_core::{Access, DynTool, InvalidArguments, PreparedCall, ToolClass, ToolContext, ToolOutcome, ToolSpec};
+use robota_core::{
+    Access, DynTool, InvalidArguments, PreparedCall, ToolClass, ToolContext, ToolOutcome, ToolSpec,
+};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -60,7 +62,8 @@ impl GenerateVideo {
     fn access(&self, image: Option<&str>) -> Vec<Access> {
         let addresses = [Some(self.url.as_str()), image.filter(|url| !url.starts_with("data:"))];
         let reached = addresses.into_iter().flatten().map(|url| {
-            let host = reqwest::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_ascii_lowercase));
+            let host =
+                reqwest::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_ascii_lowercase));
             Access::Url { url: url.to_owned(), host: host.unwrap_or_default() }
         });
         reached.collect()
@@ -90,10 +93,10 @@ impl DynTool for GenerateVideo {
             Box::pin(async move {
                 let made = Video::generate(&*generator, &request, wait, &context.cancel).await;
                 Ok(match made {
-                    Ok(Video { task, url }) => {
-                        ToolOutcome::success(format!("The video is ready: {url} (it is kept there for a day)"))
-                            .with_structured(json!({"url": url, "task": task}))
-                    }
+                    Ok(Video { task, url }) => ToolOutcome::success(format!(
+                        "The video is ready: {url} (it is kept there for a day)"
+                    ))
+                    .with_structured(json!({"url": url, "task": task})),
                     Err(error) => {
                         let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
                         ToolOutcome::failure(format!("{error}{hint}")).with_error_code("video_failed")
@@ -144,6 +147,9 @@ mod tests {
         assert!(!outcome.is_error);
         assert_eq!(outcome.structured, Some(json!({"url": "https://v.example/1.mp4", "task": "dog"})));
         let refused = tool.prepare("[\"dog\"]").unwrap_err();
-        assert_eq!(refused.to_string(), "the arguments of GenerateVideo cannot be used: they must be an object");
+        assert_eq!(
+            refused.to_string(),
+            "the arguments of GenerateVideo cannot be used: they must be an object"
+        );
     }
 }

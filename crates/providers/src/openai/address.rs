@@ -23,8 +23,8 @@ impl Addresses {
         let dated = api_version.is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()));
         let deployments = azure && dated && !path.contains("/deployments/");
         let path = match path.as_str() {
-            "" if deployments => "/openai".to_owned(),
-            "" if azure => "/openai/v1".to_owned(),
+            "" | "/openai" if deployments => "/openai".to_owned(),
+            "" | "/openai" if azure => "/openai/v1".to_owned(),
             "" => own_path(kind.definition(), &base).unwrap_or_else(|| "/v1".to_owned()),
             _ => path,
         };
@@ -50,9 +50,13 @@ impl Addresses {
         Some(url)
     }
 
-    /// Where the models are listed.
+    /// Where the models are listed. Deployments have no list of their own; their resource has.
     pub(super) fn models(&self) -> Url {
-        self.below("models")
+        let mut url = self.below("models");
+        if let Some((resource, _)) = self.base.path().split_once("/deployments/") {
+            url.set_path(&format!("{resource}/models"));
+        }
+        url
     }
 
     fn below(&self, path: &str) -> Url {
@@ -82,7 +86,11 @@ mod tests {
             (ProviderKind::OpenAi, "http://h/api/v4", "http://h/api/v4/chat/completions"),
             (ProviderKind::DeepSeek, "https://api.deepseek.com", "https://api.deepseek.com/chat/completions"),
             (ProviderKind::Zai, "https://api.z.ai", "https://api.z.ai/api/paas/v4/chat/completions"),
-            (ProviderKind::Azure, "https://x.openai.azure.com", "https://x.openai.azure.com/openai/v1/chat/completions"),
+            (
+                ProviderKind::Azure,
+                "https://x.openai.azure.com",
+                "https://x.openai.azure.com/openai/v1/chat/completions",
+            ),
         ] {
             assert_eq!(plain(kind, base), expected);
         }
@@ -92,9 +100,16 @@ mod tests {
             classic.completions_of("my gpt").unwrap().as_str(),
             "https://x.openai.azure.com/openai/deployments/my%20gpt/chat/completions?api-version=2024-10-21"
         );
-        assert_eq!(classic.models().as_str(), "https://x.openai.azure.com/openai/models?api-version=2024-10-21");
+        assert_eq!(
+            classic.models().as_str(),
+            "https://x.openai.azure.com/openai/models?api-version=2024-10-21"
+        );
         let whole = azure("https://x/openai/deployments/d/chat/completions?api-version=1");
         assert_eq!(whole.completions_of("m"), None);
-        assert_eq!(whole.completions().as_str(), "https://x/openai/deployments/d/chat/completions?api-version=1");
+        assert_eq!(whole.models().as_str(), "https://x/openai/models?api-version=1");
+        assert_eq!(
+            whole.completions().as_str(),
+            "https://x/openai/deployments/d/chat/completions?api-version=1"
+        );
     }
 }

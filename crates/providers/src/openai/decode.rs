@@ -105,7 +105,29 @@ struct Delta<'a> {
 #[derive(Deserialize)]
 struct ContentPart {
     text: Option<String>,
-    thinking: Option<Vec<ContentPart>>,
+    thinking: Option<Thought>,
+}
+
+/// Thinking in a part of content.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Thought {
+    Parts(Vec<ThoughtPart>),
+    Text(String),
+}
+
+#[derive(Deserialize)]
+struct ThoughtPart {
+    text: Option<String>,
+}
+
+impl Thought {
+    fn text(self) -> String {
+        match self {
+            Self::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
+            Self::Text(text) => text,
+        }
+    }
 }
 
 impl Decoder for ChatDecoder {
@@ -185,7 +207,8 @@ impl ChatDecoder {
 
     fn delta(&mut self, delta: Delta<'_>, out: &mut Events) -> Result<(), serde_json::Error> {
         let detailed = delta.reasoning_details.map(RawValue::get).filter(|details| details.starts_with('['));
-        let detailed = detailed.map(serde_json::from_str).transpose()?;
+        // What is no list of objects says nothing.
+        let detailed = detailed.and_then(|details| serde_json::from_str(details).ok());
         let detailed = match (&mut self.details, detailed) {
             (Some((_, details)), Some(more)) => Some(details.take(more)),
             (None, Some(more)) => Some(Details::default().take(more)),
@@ -218,10 +241,9 @@ impl ChatDecoder {
         }
         let parts: Vec<ContentPart> = serde_json::from_str(content)?;
         for part in parts {
-            for thought in part.thinking.into_iter().flatten().filter_map(|part| part.text) {
-                if !thought.is_empty() {
-                    self.think(thought, out);
-                }
+            let thought = part.thinking.map(Thought::text).unwrap_or_default();
+            if !thought.is_empty() {
+                self.think(thought, out);
             }
             self.text(part.text.unwrap_or_default(), out);
         }
@@ -287,7 +309,9 @@ impl ChatDecoder {
 /// Reasons for the end of an answer that are failures of the service, and not the end of an answer.
 fn failure(reason: &str) -> Option<ApiError> {
     let (status, message) = match reason {
-        "insufficient_system_resource" => (503, "the service ran out of capacity in the middle of the answer"),
+        "insufficient_system_resource" => {
+            (503, "the service ran out of capacity in the middle of the answer")
+        }
         "network_error" => (502, "the service lost its connection in the middle of the answer"),
         "error" => (500, "the service ended the answer with an error it does not describe"),
         _ => return None,

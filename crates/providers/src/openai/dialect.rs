@@ -64,6 +64,12 @@ impl Departures {
     }
 }
 
+impl FromIterator<Departure> for Departures {
+    fn from_iter<T: IntoIterator<Item = Departure>>(departures: T) -> Self {
+        Self(departures.into_iter().fold(0, |all, departure| all | departure as u32))
+    }
+}
+
 /// Departures that a complaint about one matter leads to, one after the other.
 struct Rule {
     /// Words of which a complaint about the matter has one.
@@ -81,13 +87,24 @@ const RULES: [Rule; 10] = [
         steps: &[Departure::Alternate, Departure::TextTools],
     },
     Rule {
-        names: &["developer", "system role", "role 'system'", "message role", "only one system", "multiple system"],
+        names: &[
+            "developer",
+            "system role",
+            "role 'system'",
+            "message role",
+            "only one system",
+            "multiple system",
+        ],
         supported: true,
         steps: &[Departure::SystemRole, Departure::UserRole],
     },
     Rule { names: &["stream_options"], supported: true, steps: &[Departure::NoStreamOptions] },
     // Named as what is unknown, or as what should be used instead.
-    Rule { names: &["max_completion_tokens", "max_tokens"], supported: true, steps: &[Departure::OtherMaxTokens] },
+    Rule {
+        names: &["max_completion_tokens", "max_tokens"],
+        supported: true,
+        steps: &[Departure::OtherMaxTokens],
+    },
     Rule { names: &["parallel_tool_calls"], supported: true, steps: &[Departure::NoParallelCalls] },
     Rule { names: &["tool_choice"], supported: true, steps: &[Departure::NoToolChoice] },
     Rule {
@@ -102,7 +119,14 @@ const RULES: [Rule; 10] = [
         steps: &[Departure::Blind],
     },
     Rule {
-        names: &["reasoning_effort", "reasoning effort", "enable_thinking", "thinking", "chat_template_kwargs", "reasoning"],
+        names: &[
+            "reasoning_effort",
+            "reasoning effort",
+            "enable_thinking",
+            "thinking",
+            "chat_template_kwargs",
+            "reasoning",
+        ],
         supported: true,
         steps: &[Departure::HighEffort, Departure::NoThinking],
     },
@@ -193,7 +217,9 @@ impl Learned {
         let (at, spoken) = (dialect.0 >> 32, Departures(dialect.0 as u32));
         let Some(correction) = spoken.corrected(refusal) else { return false };
         let mut models = self.models();
-        let Some((_, known)) = usize::try_from(at).ok().and_then(|at| models.get_mut(at)) else { return false };
+        let Some((_, known)) = usize::try_from(at).ok().and_then(|at| models.get_mut(at)) else {
+            return false;
+        };
         // Departures are only ever added, so a request is corrected no more often than there are departures.
         known.0 |= correction as u32;
         true
@@ -230,13 +256,22 @@ mod tests {
         use Departure as D;
         for (message, steps) in [
             ("Unrecognized request argument supplied: stream_options", vec![D::NoStreamOptions]),
-            ("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", vec![D::OtherMaxTokens]),
+            (
+                "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+                vec![D::OtherMaxTokens],
+            ),
             ("Unknown parameter: 'parallel_tool_calls'", vec![D::NoParallelCalls]),
             ("deepseek-reasoner does not support this tool_choice", vec![D::NoToolChoice]),
-            ("Invalid tool_choice type: 'object'. Supported string values: none, auto, required", vec![D::NoToolChoice]),
+            (
+                "Invalid tool_choice type: 'object'. Supported string values: none, auto, required",
+                vec![D::NoToolChoice],
+            ),
             ("This response_format type is unavailable now", vec![D::NoSchema, D::NoAnswerForm]),
             ("Unrecognized request argument supplied: reasoning_effort", vec![D::NoThinking]),
-            ("Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model.", vec![D::HighEffort, D::NoThinking]),
+            (
+                "Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model.",
+                vec![D::HighEffort, D::NoThinking],
+            ),
             ("Extra inputs are not permitted: prompt_cache_key", vec![D::NoCacheKey]),
             ("image input is not supported by this model", vec![D::Blind]),
         ] {
@@ -251,7 +286,10 @@ mod tests {
         let unknown = "Unexpected message role: developer is unknown";
         assert_eq!(led_to(&[unknown, unknown, unknown]), [Some(D::SystemRole), Some(D::UserRole), None]);
         let alternate = "Conversation roles must alternate user/assistant/user/assistant/...";
-        assert_eq!(led_to(&[alternate, alternate, alternate]), [Some(D::Alternate), Some(D::TextTools), None]);
+        assert_eq!(
+            led_to(&[alternate, alternate, alternate]),
+            [Some(D::Alternate), Some(D::TextTools), None]
+        );
         let failed = Departures::default().corrected(&refusal(500, "System role not supported"));
         assert_eq!(failed, Some(D::SystemRole));
     }

@@ -148,3 +148,103 @@ fn push_tool(out: &mut Vec<u8>, tool: &ToolSpec) {
     json::push_field(out, "parameters", parameters);
     out.extend_from_slice(b"}}");
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use robota_core::{Body, Message, Part, Reasoning, Timestamp, ToolCall, ToolClass};
+
+    use super::*;
+    use crate::kind::ProviderKind;
+
+    fn request() -> ModelRequest {
+        let message = |body| Message::with_body("m", Timestamp::default(), body).into();
+        let document =
+            Part::DocumentInline { mime_type: "application/pdf".into(), data: "JVBE".into(), name: None };
+        let call = ToolCall { id: "call_1".into(), name: "Read".into(), arguments: "{\"a\":1}".into() };
+        let mut request = ModelRequest::new(
+            "m",
+            vec![
+                message(Body::User { content: "Look.".into(), parts: vec![document], name: None }),
+                message(Body::Assistant {
+                    content: None,
+                    parts: Vec::new(),
+                    tool_calls: vec![call],
+                    reasoning: Vec::new(),
+                }),
+                message(Body::Tool {
+                    content: "text".into(),
+                    tool_call_id: "call_1".into(),
+                    name: Some("Read".into()),
+                    is_error: false,
+                    parts: Vec::new(),
+                }),
+            ],
+        );
+        request.system = "Be brief.".into();
+        request.tools = Arc::new([Arc::new(ToolSpec::new("Read", ToolClass::Inspect, ""))]);
+        request.max_output_tokens = Some(9);
+        request.cache_key = Some("c".into());
+        request
+    }
+
+    fn body(kind: ProviderKind, departures: &[Departure]) -> Value {
+        body_of(kind, departures, &request())
+    }
+
+    fn body_of(kind: ProviderKind, departures: &[Departure], request: &ModelRequest) -> Value {
+        let setup = Setup {
+            quirks: Quirks::of(kind),
+            departures: Departures::from_iter(departures.iter().copied()),
+            provider: kind.id(),
+            max_tokens: None,
+            thinking: Thinking::Default,
+            effort: None,
+            extra: &Map::new(),
+        };
+        serde_json::from_slice(&setup.body(request)).unwrap()
+    }
+
+    #[test]
+    fn openai_itself_is_spoken_to_by_the_book() {
+        let body = body(ProviderKind::OpenAi, &[]);
+        assert_eq!((&body["max_completion_tokens"], &body["prompt_cache_key"]), (&json!(9), &json!("c")));
+        assert_eq!(body["messages"][0], json!({"role": "developer", "content": "Be brief."}));
+        let file = json!({"filename": "document.pdf", "file_data": "data:application/pdf;base64,JVBE"});
+        assert_eq!(body["messages"][1]["content"][1], json!({"type": "file", "file": file}));
+    }
+
+    #[test]
+    fn quirk_15_a_template_that_knows_only_user_and_assistant_is_sent_only_these() {
+        let departures =
+            [Departure::SystemRole, Departure::UserRole, Departure::Alternate, Departure::TextTools];
+        let expected = json!([
+            {"role": "user", "content": "Be brief.\n\nLook.\n[A document is attached here, which cannot be sent to this model.]"},
+            {"role": "assistant", "content": "<tool_call>\n{\"name\":\"Read\",\"arguments\":{\"a\":1}}\n</tool_call>"},
+            {"role": "user", "content": "<tool_response name=\"Read\">\ntext\n</tool_response>"},
+        ]);
+        assert_eq!(body(ProviderKind::Gemma, &departures)["messages"], expected);
+    }
+
+    #[test]
+    fn quirk_7_deepseek_gets_its_thinking_back_with_every_answer_even_where_there_is_none() {
+        let answer = |provider: &str, text: &str| {
+            let (text, signature, redacted) = (text.to_owned(), None, None);
+            let reasoning = vec![Reasoning { provider: provider.into(), text, signature, redacted }];
+            let body = Body::Assistant {
+                content: Some("Yes.".into()),
+                parts: Vec::new(),
+                tool_calls: Vec::new(),
+                reasoning,
+            };
+            Message::with_body("a", Timestamp::default(), body).into()
+        };
+        let mut request = request();
+        request.messages.extend([answer("deepseek", "Hm."), answer("anthropic", "Not for others.")]);
+        let body = body_of(ProviderKind::DeepSeek, &[], &request);
+        let thoughts: Vec<&Value> = (0..6).map(|at| &body["messages"][at]["reasoning_content"]).collect();
+        let none = Value::Null;
+        assert_eq!(thoughts, [&none, &none, &json!(""), &none, &json!("Hm."), &json!("")]);
+    }
+}

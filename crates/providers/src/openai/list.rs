@@ -18,17 +18,21 @@ pub(super) fn push_messages(list: &mut List<'_>, manner: &Manner<'_>, messages: 
         if !matches!(message.body, Body::Tool { .. }) {
             waiting.drain(..).for_each(|images| list.push(&images));
         }
-        message.encoded(manner.format(), |message| manner.encode(message), |bytes| {
-            if !begun && !bytes.is_empty() {
-                begun = true;
-                if matches!(message.body, Body::Assistant { .. }) {
-                    list.push(&messages::user(phrasing::BEGINNING_MISSING));
+        message.encoded(
+            manner.format(),
+            |message| manner.encode(message),
+            |bytes| {
+                if !begun && !bytes.is_empty() {
+                    begun = true;
+                    if matches!(message.body, Body::Assistant { .. }) {
+                        list.push(&messages::user(phrasing::BEGINNING_MISSING));
+                    }
                 }
-            }
-            let Some((now, later)) = split(message, bytes) else { return list.push(bytes) };
-            list.push(now);
-            waiting.push(later.to_vec());
-        });
+                let Some((now, later)) = split(message, bytes) else { return list.push(bytes) };
+                list.push(now);
+                waiting.push(later.to_vec());
+            },
+        );
     }
     waiting.drain(..).for_each(|images| list.push(&images));
 }
@@ -119,13 +123,12 @@ impl<'a> List<'a> {
 const ACKNOWLEDGED: &[u8] = br#"{"role":"assistant","content":"The results are here."}"#;
 
 fn role_of(message: &[u8]) -> Role {
-    let is = |role: &str| message.starts_with(format!("{{\"role\":\"{role}\"").as_bytes());
-    match () {
-        () if is("user") => Role::User,
-        () if is("assistant") => Role::Assistant,
-        () if is("tool") => Role::Tool,
-        () => Role::Other,
-    }
+    const ROLES: [(&[u8], Role); 3] = [
+        (b"{\"role\":\"user\"", Role::User),
+        (b"{\"role\":\"assistant\"", Role::Assistant),
+        (b"{\"role\":\"tool\"", Role::Tool),
+    ];
+    ROLES.iter().find(|(beginning, _)| message.starts_with(beginning)).map_or(Role::Other, |(_, role)| *role)
 }
 
 /// Two messages of one role as one. Calls stay apart from what follows them, so only the second one may call.

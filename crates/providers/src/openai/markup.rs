@@ -22,7 +22,11 @@ pub(super) enum Piece {
     Text(String),
     Thinking(String),
     /// `id` is empty where the model gave none.
-    Call { id: String, name: String, arguments: String },
+    Call {
+        id: String,
+        name: String,
+        arguments: String,
+    },
 }
 
 /// Reads the text of one answer.
@@ -207,7 +211,11 @@ mod tests {
     #[test]
     fn thinking_and_calls_are_told_from_text() {
         let answer = "\n<think>which file?</think>\n\nI look. <tool_call>\n{\"name\": \"Read\", \"arguments\": {\"filePath\": \"a<b\"}}\n</tool_call>";
-        let call = Piece::Call { id: String::new(), name: "Read".into(), arguments: "{\"filePath\": \"a<b\"}".into() };
+        let call = Piece::Call {
+            id: String::new(),
+            name: "Read".into(),
+            arguments: "{\"filePath\": \"a<b\"}".into(),
+        };
         assert_eq!(read(&[answer]), [Piece::Thinking("which file?".into()), text("I look. "), call]);
     }
 
@@ -226,7 +234,11 @@ mod tests {
 
     #[test]
     fn a_call_without_its_closing_tag_and_with_string_arguments_is_a_call() {
-        let call = |arguments: &str| Piece::Call { id: String::new(), name: "Read".into(), arguments: arguments.into() };
+        let call = |arguments: &str| Piece::Call {
+            id: String::new(),
+            name: "Read".into(),
+            arguments: arguments.into(),
+        };
         assert_eq!(read(&["<tool_call>{\"name\":\"Read\"}"]), [call("{}")]);
         assert_eq!(
             read(&[r#"<tool_call>{"name":"Read","arguments":"{\"a\":1}"}</tool_call>"#]),

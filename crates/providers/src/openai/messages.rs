@@ -81,9 +81,13 @@ impl Manner<'_> {
         let thinking = self.own_thinking(reasoning);
         out.extend_from_slice(b"{\"role\":\"assistant\",\"content\":");
         match self.quirks.echo {
-            Echo::Tags if !thinking.is_empty() => json::push(out, &format!("<think>{thinking}</think>\n\n{text}")),
+            Echo::Tags if !thinking.is_empty() => {
+                json::push(out, &format!("<think>{thinking}</think>\n\n{text}"));
+            }
             Echo::Parts if !thinking.is_empty() => push_thinking_part(out, &thinking, &text),
-            _ if text.is_empty() && self.quirks.no_content == NoContent::Null => out.extend_from_slice(b"null"),
+            _ if text.is_empty() && self.quirks.no_content == NoContent::Null => {
+                out.extend_from_slice(b"null");
+            }
             _ => json::push(out, &text),
         }
         match self.quirks.echo {
@@ -113,10 +117,8 @@ impl Manner<'_> {
     }
 
     fn push_call(&self, out: &mut Vec<u8>, call: &ToolCall) {
-        let function = Function {
-            name: carried::name(&call.name),
-            arguments: carried::arguments(&call.arguments),
-        };
+        let function =
+            Function { name: carried::name(&call.name), arguments: carried::arguments(&call.arguments) };
         json::push(out, &Call { id: self.call_id(&call.id), r#type: "function", function });
     }
 
@@ -127,14 +129,7 @@ impl Manner<'_> {
         }
     }
 
-    fn push_result(
-        &self,
-        out: &mut Vec<u8>,
-        content: &str,
-        call: &str,
-        name: Option<&str>,
-        parts: &[Part],
-    ) {
+    fn push_result(&self, out: &mut Vec<u8>, content: &str, call: &str, name: Option<&str>, parts: &[Part]) {
         let (texts, media): (Vec<_>, Vec<_>) =
             self.parts(parts).into_iter().partition(|part| matches!(part, ContentPart::Text { .. }));
         let mut text = content.to_owned();
@@ -169,7 +164,9 @@ impl Manner<'_> {
             Part::Text { text: said } => text(said.clone()),
             Part::ImageInline { .. } | Part::ImageUri { .. } if self.blind => text(UNSEEN_IMAGE.to_owned()),
             Part::ImageInline { mime_type, data } => image(format!("data:{mime_type};base64,{data}")),
-            Part::ImageUri { uri, .. } if ["https://", "http://", "data:"].iter().any(|s| uri.starts_with(s)) => {
+            Part::ImageUri { uri, .. }
+                if ["https://", "http://", "data:"].iter().any(|s| uri.starts_with(s)) =>
+            {
                 image(uri.clone())
             }
             Part::ImageUri { uri, .. } => text(phrasing::unreachable_image(uri)),
@@ -179,7 +176,9 @@ impl Manner<'_> {
                 Some(ContentPart::File { file: File { filename, file_data } })
             }
             Part::DocumentInline { name, .. } => text(match name {
-                Some(name) => format!("[The document {name} is attached here, which cannot be sent to this model.]"),
+                Some(name) => {
+                    format!("[The document {name} is attached here, which cannot be sent to this model.]")
+                }
                 None => "[A document is attached here, which cannot be sent to this model.]".to_owned(),
             }),
             Part::Native { .. } => None,

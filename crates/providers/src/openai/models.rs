@@ -13,7 +13,8 @@ pub(super) fn read(answer: &Value) -> Option<ModelPage> {
 
 fn model(entry: &Value) -> Option<ListedModel> {
     let text = |field: &str| entry.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let first = |places: &[&str]| places.iter().find_map(|place| entry.pointer(place).and_then(Value::as_u64));
+    let first =
+        |places: &[&str]| places.iter().find_map(|place| entry.pointer(place).and_then(Value::as_u64));
     let id = text("id").or_else(|| text("model")).or_else(|| text("name"))?.to_owned();
     let name = text("display_name").or_else(|| text("name")).filter(|name| *name != id);
     Some(ListedModel {

@@ -358,8 +358,7 @@ const OLLAMA: Quirks = Quirks {
     effort: Some(Efforts { words: TO_HIGH, off: Some("none") }),
     ..LOCAL
 };
-const LM_STUDIO: Quirks =
-    Quirks { formats: formats!("lmstudio"), tool_choice: ToolChoices::Words, ..LOCAL };
+const LM_STUDIO: Quirks = Quirks { formats: formats!("lmstudio"), tool_choice: ToolChoices::Words, ..LOCAL };
 const VLLM: Quirks = Quirks {
     formats: formats!("vllm"),
     echo: Echo::Field("reasoning"),

@@ -18,7 +18,8 @@ impl Details {
     pub(super) fn take(&mut self, details: Vec<Map<String, Value>>) -> String {
         let mut said = String::new();
         for detail in details {
-            let text = ["text", "summary"].iter().find_map(|field| detail.get(*field).and_then(Value::as_str));
+            let text =
+                ["text", "summary"].iter().find_map(|field| detail.get(*field).and_then(Value::as_str));
             said.push_str(text.unwrap_or_default());
             match self.0.iter_mut().rev().find(|known| continues(known, &detail)) {
                 Some(known) => extend(known, detail),
@@ -42,7 +43,11 @@ impl Details {
 /// Whether `detail` is more of `known`.
 fn continues(known: &Map<String, Value>, detail: &Map<String, Value>) -> bool {
     let same = |field| known.get(field) == detail.get(field);
-    let agrees = |field| detail.get(field).is_none_or(Value::is_null) || known.get(field).is_none_or(Value::is_null) || same(field);
+    let agrees = |field| {
+        detail.get(field).is_none_or(Value::is_null)
+            || known.get(field).is_none_or(Value::is_null)
+            || same(field)
+    };
     same("type") && same("index") && agrees("id") && !detail.contains_key("data")
 }
 
@@ -97,7 +102,8 @@ mod tests {
     #[test]
     fn details_are_put_together_and_given_back_under_the_new_ids_of_the_calls() {
         let mut details = Details::default();
-        let text = |text: &str| map(json!({"type": "reasoning.text", "index": 0, "text": text, "signature": null}));
+        let text =
+            |text: &str| map(json!({"type": "reasoning.text", "index": 0, "text": text, "signature": null}));
         assert_eq!(details.take(vec![text("I ")]), "I ");
         assert_eq!(details.take(vec![text("look.")]), "look.");
         details.take(vec![map(json!({"type": "reasoning.text", "index": 0, "signature": "sig"}))]);

@@ -94,14 +94,15 @@ impl Tuning {
     /// Sets which tools may be called: what the server takes, and words for the rest.
     pub(super) fn choose(&mut self, quirks: &Quirks, departures: Departures, request: &ModelRequest) {
         use ToolChoices as Takes;
-        let takes =
-            if departures.has(Departure::NoToolChoice) { Takes::Auto } else { quirks.tool_choice };
+        let takes = if departures.has(Departure::NoToolChoice) { Takes::Auto } else { quirks.tool_choice };
         let (field, hint) = match &request.tool_choice {
             ToolChoice::None if takes == Takes::Auto => {
                 (None, Some("Answer in text now, without calling any tool.".to_owned()))
             }
             ToolChoice::None => (Some(json!("none")), None),
-            ToolChoice::Required if matches!(takes, Takes::All | Takes::Words) => (Some(json!("required")), None),
+            ToolChoice::Required if matches!(takes, Takes::All | Takes::Words) => {
+                (Some(json!("required")), None)
+            }
             ToolChoice::Required => (None, Some("Call one of the tools now.".to_owned())),
             ToolChoice::Tool(name) if matches!(takes, Takes::All | Takes::Named) => {
                 (Some(json!({"type": "function", "function": {"name": name}})), None)
@@ -163,9 +164,11 @@ fn is_closed(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => {
             let properties = fields.get("properties").and_then(Value::as_object);
-            let is_object = fields.get("type").and_then(Value::as_str) == Some("object") || properties.is_some();
+            let is_object =
+                fields.get("type").and_then(Value::as_str) == Some("object") || properties.is_some();
             let required = fields.get("required").and_then(Value::as_array);
-            let names = |name: &String| required.is_some_and(|all| all.iter().any(|one| one == name.as_str()));
+            let names =
+                |name: &String| required.is_some_and(|all| all.iter().any(|one| one == name.as_str()));
             let closed = fields.get("additionalProperties") == Some(&Value::Bool(false))
                 && properties.is_none_or(|properties| properties.keys().all(names));
             (!is_object || closed) && fields.values().all(is_closed)
@@ -257,7 +260,10 @@ mod tests {
         let words = vec!["Call the tool Read now.".to_owned()];
         let by_name = json!({"tool_choice": {"type": "function", "function": {"name": "Read"}}});
         assert_eq!(chosen(Kind::OpenAi, named.clone()), (by_name, Vec::new()));
-        assert_eq!(chosen(Kind::LmStudio, named.clone()), (json!({"tool_choice": "required"}), words.clone()));
+        assert_eq!(
+            chosen(Kind::LmStudio, named.clone()),
+            (json!({"tool_choice": "required"}), words.clone())
+        );
         assert_eq!(chosen(Kind::MiniMax, named), (json!({}), words));
         let call = vec!["Call one of the tools now.".to_owned()];
         assert_eq!(chosen(Kind::Moonshot, ToolChoice::Required), (json!({}), call));

@@ -3,7 +3,7 @@
 use robota_core::Usage;
 use serde::Deserialize;
 
-/// Counts as they are sent. Fields that are no numbers do not spoil the others.
+/// Counts as they are sent.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(super) struct WireUsage {
     prompt_tokens: Option<u64>,
@@ -48,7 +48,8 @@ impl WireUsage {
     /// Thinking is part of the output; some servers count it beside it, which the total gives away.
     fn output(self, prompt: u64) -> u64 {
         let answer = self.completion_tokens.unwrap_or(0);
-        let thinking = self.completion_tokens_details.and_then(|details| details.reasoning_tokens).unwrap_or(0);
+        let thinking =
+            self.completion_tokens_details.and_then(|details| details.reasoning_tokens).unwrap_or(0);
         let both = answer.saturating_add(thinking);
         if self.total_tokens == Some(prompt.saturating_add(both)) { both } else { answer }
     }
@@ -71,7 +72,10 @@ mod tests {
         assert_eq!(counts(openai), (40, 20, 60, 0));
         let deepseek = json!({"prompt_tokens": 100, "completion_tokens": 20, "prompt_cache_hit_tokens": 64, "prompt_cache_miss_tokens": 36});
         assert_eq!(counts(deepseek), (36, 20, 64, 0));
-        assert_eq!(counts(json!({"prompt_tokens": 10, "completion_tokens": 1, "cached_tokens": 4})), (6, 1, 4, 0));
+        assert_eq!(
+            counts(json!({"prompt_tokens": 10, "completion_tokens": 1, "cached_tokens": 4})),
+            (6, 1, 4, 0)
+        );
         let xai = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 45, "completion_tokens_details": {"reasoning_tokens": 30}});
         assert_eq!(counts(xai), (10, 35, 0, 0));
         let openrouter = json!({"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 2, "cache_write_tokens": 3}});

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use robota_core::{
-    Body, Effort, Message, MessageRef, ModelEvent, ModelRequest, NativeWebTools, Part, Provider, ProviderErrorKind,
-    Reasoning, ResponseFormat, Thinking, Timestamp, ToolCall, ToolChoice,
+    Body, Effort, Message, MessageRef, ModelEvent, ModelRequest, NativeWebTools, Part, Provider,
+    ProviderErrorKind, Reasoning, ResponseFormat, Thinking, Timestamp, ToolCall, ToolChoice,
 };
 use robota_providers::{HttpProvider, ProviderKind, ProviderSpec};
 use robota_testkit::{FakeModelServer, Reply, Rule, Script};
@@ -43,8 +43,13 @@ fn user(said: &str, parts: Vec<Part>) -> MessageRef {
 
 /// An answer that thought, and called Read when it has an id for that.
 fn answer(provider: &str, said: Option<&str>, call: Option<&str>) -> MessageRef {
-    let thought = Reasoning { provider: provider.into(), text: "Hm.".into(), signature: None, redacted: None };
-    let call = call.map(|id| ToolCall { id: id.into(), name: "Read".into(), arguments: "{\"filePath\":\"a\"}".into() });
+    let thought =
+        Reasoning { provider: provider.into(), text: "Hm.".into(), signature: None, redacted: None };
+    let call = call.map(|id| ToolCall {
+        id: id.into(),
+        name: "Read".into(),
+        arguments: "{\"filePath\":\"a\"}".into(),
+    });
     let (content, tool_calls) = (said.map(str::to_owned), call.into_iter().collect());
     message("a", Body::Assistant { content, parts: Vec::new(), tool_calls, reasoning: vec![thought] })
 }
@@ -149,15 +154,18 @@ async fn refused_fields_are_left_out_one_after_the_other_and_never_tried_again()
     let body = server.requests().last().unwrap().json.clone().unwrap();
     let fields: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(fields, ["model", "max_tokens", "stream", "tools", "messages"]);
-    let roles: Vec<&str> = body["messages"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap()).collect();
-    let expected = ["user", "assistant", "tool", "assistant", "user", "assistant", "tool", "user", "assistant", "user"];
+    let roles: Vec<&str> =
+        body["messages"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap()).collect();
+    let expected =
+        ["user", "assistant", "tool", "assistant", "user", "assistant", "tool", "user", "assistant", "user"];
     assert_eq!(roles, expected);
     assert_eq!(server.requests().len(), 13);
 }
 
 #[tokio::test]
 async fn a_server_that_refuses_the_same_again_and_again_is_believed() {
-    let server = server(Script::from_iter((0..3).map(|_| Reply::error(400, "unknown field stream_options")))).await;
+    let server =
+        server(Script::from_iter((0..3).map(|_| Reply::error(400, "unknown field stream_options")))).await;
     let (_, error) = send(&provider(ProviderKind::OpenAi, &server), request()).await;
     assert_eq!(error.unwrap().kind(), ProviderErrorKind::InvalidRequest);
     assert_eq!(server.requests().len(), 2);
@@ -165,7 +173,8 @@ async fn a_server_that_refuses_the_same_again_and_again_is_believed() {
 
 #[tokio::test]
 async fn what_one_model_refuses_another_is_still_sent() {
-    let script = Script::new().reply(Reply::error(400, "unknown field reasoning_effort")).reply("one").reply("two");
+    let script =
+        Script::new().reply(Reply::error(400, "unknown field reasoning_effort")).reply("one").reply("two");
     let server = server(script).await;
     let provider = provider(ProviderKind::OpenAi, &server);
     for (model, effort) in [("plain", None), ("thinker", Some("high"))] {
@@ -190,7 +199,8 @@ async fn fields_of_the_options_win_and_requests_win_over_other_options() {
     assert_eq!(body["thinking"], json!({"type": "enabled"}));
     let mut other = request();
     other.messages = vec![user("Another.", Vec::new())];
-    (other.effort, other.thinking, other.max_output_tokens) = (Some(Effort::Max), Thinking::Disabled, Some(50));
+    (other.effort, other.thinking, other.max_output_tokens) =
+        (Some(Effort::Max), Thinking::Disabled, Some(50));
     let body = sent(&provider, &server, other).await;
     assert_eq!((&body["thinking"], &body["max_tokens"]), (&json!({"type": "disabled"}), &json!(7)));
     assert_eq!(body.get("reasoning_effort"), None);
@@ -214,7 +224,12 @@ async fn details_of_thinking_go_back_exactly_as_they_came() {
         _ => None,
     });
     let tool_calls = vec![ToolCall { id: "renamed".into(), name: "Read".into(), arguments: "{}".into() }];
-    let body = Body::Assistant { content: None, parts: native.into_iter().collect(), tool_calls, reasoning: Vec::new() };
+    let body = Body::Assistant {
+        content: None,
+        parts: native.into_iter().collect(),
+        tool_calls,
+        reasoning: Vec::new(),
+    };
     let mut request = request();
     request.messages.extend([message("a", body), result("renamed", "text", Vec::new())]);
     let body = sent(&provider, &server, request).await;
@@ -227,7 +242,11 @@ async fn failures_of_servers_of_ones_own_say_what_to_do() {
     for (kind, reply, expected, hint) in [
         (
             ProviderKind::Ollama,
-            Reply::body(404, "application/json", "{\"error\":\"model 'model-1' not found, try pulling it first\"}"),
+            Reply::body(
+                404,
+                "application/json",
+                "{\"error\":\"model 'model-1' not found, try pulling it first\"}",
+            ),
             ProviderErrorKind::NotFound,
             "get it with `ollama pull model-1`",
         ),
@@ -239,7 +258,10 @@ async fn failures_of_servers_of_ones_own_say_what_to_do() {
         ),
         (
             ProviderKind::Vllm,
-            Reply::error(400, "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"),
+            Reply::error(
+                400,
+                "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
+            ),
             ProviderErrorKind::InvalidRequest,
             "start the server with --enable-auto-tool-choice and --tool-call-parser",
         ),
@@ -261,4 +283,29 @@ async fn models_are_listed_and_web_tools_reported_with_a_reason() {
         let report = provider.configure_native_web_tools("model-1", NativeWebTools::ALL);
         assert!(!report.web_search.supported && report.web_search.reason.is_some(), "{report:?}");
     }
+}
+
+#[tokio::test]
+async fn a_gemma_on_any_server_of_ones_own_is_read_as_one() {
+    let written = "Look. <|tool_call>call:Read{filePath:<|\"|>a<|\"|>}<tool_call|>";
+    for (kind, model) in [(ProviderKind::Gemma, "model-1"), (ProviderKind::Ollama, "gemma4:12b")] {
+        let server = server(Reply::new().text(written).chunk_bytes(7)).await;
+        let mut request = request();
+        request.model = model.into();
+        let (events, error) = send(&provider(kind, &server), request).await;
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(text(&events), "Look. ");
+        let call = ModelEvent::ToolCallStart { index: 0, id: "gemma_call_1".into(), name: "Read".into() };
+        assert!(events.contains(&call), "{events:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_conversation_is_named_where_the_cache_is_found_by_it() {
+    let server = server("ok").await;
+    let mut request = request();
+    request.cache_key = Some("conversation-1".into());
+    let (_, error) = send(&provider(ProviderKind::XAi, &server), request).await;
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(server.requests()[0].header("x-grok-conv-id"), Some("conversation-1"));
 }

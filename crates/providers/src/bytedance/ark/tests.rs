@@ -40,7 +40,10 @@ fn server(answers: Vec<(u16, Value)>) -> (String, mpsc::Receiver<(String, String
             reader.read_exact(&mut body).unwrap();
             sender.send((begin, key, serde_json::from_slice(&body).unwrap_or_default())).unwrap();
             let answer = answer.to_string();
-            let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", answer.len());
+            let head = format!(
+                "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                answer.len()
+            );
             (&stream).write_all(format!("{head}{answer}").as_bytes()).unwrap();
         }
     });
@@ -70,7 +73,10 @@ async fn a_task_is_begun_asked_about_and_done() {
     let (address, requests) = server(vec![
         (200, json!({"id": "cgt-1"})),
         (200, json!({"id": "cgt-1", "status": "running"})),
-        (200, json!({"id": "cgt-1", "status": "succeeded", "content": {"video_url": "https://v.example/1.mp4"}})),
+        (
+            200,
+            json!({"id": "cgt-1", "status": "succeeded", "content": {"video_url": "https://v.example/1.mp4"}}),
+        ),
     ]);
     let wait = VideoDeadline { poll_every: Duration::ZERO, ..VideoDeadline::default() };
     let video = Video::generate(&ark(address), &request(), wait, &CancellationToken::new()).await.unwrap();
@@ -82,7 +88,10 @@ async fn a_task_is_begun_asked_about_and_done() {
     let tasks = "/api/v3/contents/generations/tasks";
     let asked = |line: String, body| (line, "Bearer ark-secret-0123".to_owned(), body);
     let expected = [
-        asked(format!("POST {tasks}"), json!({"model": "seedance", "content": content, "ratio": "16:9", "duration": 5})),
+        asked(
+            format!("POST {tasks}"),
+            json!({"model": "seedance", "content": content, "ratio": "16:9", "duration": 5}),
+        ),
         asked(format!("GET {tasks}/cgt-1"), Value::Null),
         asked(format!("GET {tasks}/cgt-1"), Value::Null),
     ];
@@ -95,7 +104,10 @@ async fn a_task_is_taken_back_and_refusals_are_typed() {
     let (address, requests) = server(vec![
         (200, json!({})),
         (400, refused),
-        (401, json!({"error": {"code": "AuthenticationError", "message": "the key ark-secret-0123 is wrong"}})),
+        (
+            401,
+            json!({"error": {"code": "AuthenticationError", "message": "the key ark-secret-0123 is wrong"}}),
+        ),
         (200, json!("unexpected")),
     ]);
     let ark = ark(address);

@@ -210,7 +210,7 @@ fn quirk_5_an_empty_last_chunk_a_legacy_copy_and_a_null_role_change_nothing() {
 }
 
 #[test]
-fn arguments_before_the_name_and_malformed_ones_arrive_as_written() {
+fn quirk_13_malformed_arguments_and_those_before_the_name_arrive_as_written() {
     let chunks = [
         call(json!({"index": 0, "id": "c", "function": {"arguments": "{\"a\": "}})),
         call(json!({"index": 0, "function": {"name": "Read", "arguments": "oops"}})),
@@ -252,7 +252,10 @@ fn quirk_8_markup_in_the_text_becomes_thinking_and_a_call() {
         ModelEvent::ToolCallEnd { index: 0 },
         ModelEvent::Finish(FinishReason::ToolUse),
     ];
-    assert_eq!(read_whole(ChatDecoder::new(Reading::markup(&[Arc::new(read_tool())]), None), &body(&chunks)), expected);
+    assert_eq!(
+        read_whole(ChatDecoder::new(Reading::markup(&[Arc::new(read_tool())]), None), &body(&chunks)),
+        expected
+    );
     // At the vendor's own address it is what it looks like: text.
     assert_eq!(calls(&chunks), (Vec::new(), FinishReason::EndTurn));
 }
@@ -326,7 +329,9 @@ fn thinking_in_a_list_of_parts_is_told_from_text() {
     let thinking = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]);
     let chunks = [
         delta(json!({"content": thinking})),
-        delta(json!({"content": [{"type": "text", "text": "Yes"}, {"type": "reference", "reference_ids": [1]}]})),
+        delta(
+            json!({"content": [{"type": "text", "text": "Yes"}, {"type": "reference", "reference_ids": [1]}]}),
+        ),
         delta(json!({"content": "."})),
         finish("stop"),
     ];
@@ -368,7 +373,10 @@ fn details_of_thinking_are_shown_once_and_kept_for_their_provider() {
     let decoder = ChatDecoder::new(Reading::Plain, Some("openrouter"));
     assert_eq!(read_whole(decoder, &body(&chunks)), expected);
     // Others show the text in them, and keep nothing.
-    let only_details = [delta(json!({"reasoning_details": [{"type": "reasoning.summary", "summary": "Hm"}]})), finish("stop")];
+    let only_details = [
+        delta(json!({"reasoning_details": [{"type": "reasoning.summary", "summary": "Hm"}]})),
+        finish("stop"),
+    ];
     let expected = [
         ModelEvent::ThinkingDelta("Hm".into()),
         ModelEvent::ThinkingEnd { signature: None },
@@ -386,7 +394,10 @@ fn quirk_9_counts_are_found_wherever_they_stand() {
     beside["x_groq"] = json!({"usage": usage});
     for last in [in_choice, beside] {
         let events = events(&[delta(json!({"content": "x"})), last]);
-        assert!(matches!(events[1], ModelEvent::Usage(Usage { input_tokens: 10, output_tokens: 2, .. })), "{events:?}");
+        assert!(
+            matches!(events[1], ModelEvent::Usage(Usage { input_tokens: 10, output_tokens: 2, .. })),
+            "{events:?}"
+        );
     }
 }
 

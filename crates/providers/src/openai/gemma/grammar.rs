@@ -111,7 +111,9 @@ mod tests {
         assert_eq!(read(" call:Glob{} "), Some(("Glob".into(), json!({}))));
         assert_eq!(read("call:Glob"), Some(("Glob".into(), json!({}))));
         assert_eq!(read(r#"{"name":"Read","arguments":{"a":1}}"#), Some(("Read".into(), json!({"a": 1}))));
-        for broken in ["", "call:", "call:Read{", "call:Read{a}", "call:Read{a:1}x", "call:Read{a:<|\"|>x}", "Read{}"] {
+        for broken in
+            ["", "call:", "call:Read{", "call:Read{a}", "call:Read{a:1}x", "call:Read{a:<|\"|>x}", "Read{}"]
+        {
             assert_eq!(read(broken), None, "{broken}");
         }
         assert_eq!(read(&format!("call:R{{a:{}", "[".repeat(100_000))), None);
@@ -120,7 +122,9 @@ mod tests {
     #[test]
     fn an_envelope_holds_nothing_else() {
         assert!(envelope(r#"{"command":"Read","args":{"a":1}}"#).is_some());
-        for other in [r#"{"command":"Read"}"#, r#"{"command":"Read","args":[]}"#, r#"{"name":"Read","args":{},"x":1}"#] {
+        for other in
+            [r#"{"command":"Read"}"#, r#"{"command":"Read","args":[]}"#, r#"{"name":"Read","args":{},"x":1}"#]
+        {
             assert!(envelope(other).is_none(), "{other}");
         }
     }

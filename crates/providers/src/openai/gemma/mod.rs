@@ -62,17 +62,28 @@ enum State {
     /// After the thinking; white space before the text is dropped.
     Pause,
     /// Between the marks of a call; whether within a string.
-    Call { quoted: bool },
+    Call {
+        quoted: bool,
+    },
     /// Within a fence that is ordinary text.
-    Fence { mark: u8, length: usize },
+    Fence {
+        mark: u8,
+        length: usize,
+    },
     /// Within a fence of `tool_code`, which is held from its beginning.
-    Code { length: usize },
+    Code {
+        length: usize,
+    },
     /// Within a JSON object.
     Envelope(Nesting),
     /// Within the opening tag of this tool.
     Tag(usize),
     /// Between the tags of this tool; where its content begins, and whether that may be arguments.
-    Content { tool: usize, from: usize, begun: bool },
+    Content {
+        tool: usize,
+        from: usize,
+        begun: bool,
+    },
 }
 
 impl Gemma {
@@ -115,7 +126,9 @@ impl Gemma {
         };
         match calls {
             Some(calls) => self.give(calls, out),
-            None if matches!(self.state, State::Call { .. }) => push(out, Piece::Text, &format!("{CALL}{held}")),
+            None if matches!(self.state, State::Call { .. }) => {
+                push(out, Piece::Text, &format!("{CALL}{held}"));
+            }
             None => push(out, Piece::Text, &held),
         }
         self.state = State::Text;

@@ -129,20 +129,28 @@ fn string(cursor: &mut Cursor<'_>) -> Option<String> {
 }
 
 fn push_escaped(text: &mut String, escaped: char, cursor: &mut Cursor<'_>) -> Option<()> {
-    let digits = match escaped {
-        'n' => return Some(text.push('\n')),
-        't' => return Some(text.push('\t')),
-        'r' => return Some(text.push('\r')),
-        '\n' => return Some(()),
-        'x' => 2,
-        'u' => 4,
-        '\\' | '\'' | '"' => return Some(text.push(escaped)),
+    let plain = match escaped {
+        'n' => "\n",
+        't' => "\t",
+        'r' => "\r",
+        '\n' => "",
+        '\\' => "\\",
+        '\'' => "'",
+        '"' => "\"",
+        'x' => return push_code(text, 2, cursor),
+        'u' => return push_code(text, 4, cursor),
         // Python keeps what it does not know.
         other => {
-            text.push('\\');
-            return Some(text.push(other));
+            text.extend(['\\', other]);
+            return Some(());
         }
     };
+    text.push_str(plain);
+    Some(())
+}
+
+/// Appends the character with the code in the next `digits` hex digits.
+fn push_code(text: &mut String, digits: usize, cursor: &mut Cursor<'_>) -> Option<()> {
     let code = u32::from_str_radix(cursor.0.get(..digits)?, 16).ok()?;
     cursor.0 = cursor.0.get(digits..)?;
     text.push(char::from_u32(code)?);
@@ -165,7 +173,10 @@ mod tests {
 
     #[test]
     fn calls_with_python_literals_are_read() {
-        assert_eq!(read("print(Read(path=\"a\\n\", limit=5))\n"), Some(json!([["Read", {"path": "a\n", "limit": 5}]])));
+        assert_eq!(
+            read("print(Read(path=\"a\\n\", limit=5))\n"),
+            Some(json!([["Read", {"path": "a\n", "limit": 5}]]))
+        );
         let several = "# first\nresult = default_api.Read('a', 3)\nRead(path='''x\n\"y\"''', opts={'k': [True, None, -1.5]})";
         let expected = json!([
             ["Read", {"path": "a", "limit": 3}],
@@ -174,7 +185,15 @@ mod tests {
         assert_eq!(read(several), Some(expected));
         assert_eq!(read(r"Read(r'\d\'')"), None);
         assert_eq!(read(r"Read(r'\d')"), Some(json!([["Read", {"path": "\\d"}]])));
-        for other in ["", "x = 1", "Other()", "Read(path=open)", "Read(path='a'", "for i in x: Read()", "Read(1, 2, 3)"] {
+        for other in [
+            "",
+            "x = 1",
+            "Other()",
+            "Read(path=open)",
+            "Read(path='a'",
+            "for i in x: Read()",
+            "Read(1, 2, 3)",
+        ] {
             assert_eq!(read(other), None, "{other}");
         }
     }

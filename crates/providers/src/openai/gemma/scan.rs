@@ -23,9 +23,14 @@ pub(super) enum Begin {
     /// Thinking, after a mark of so many bytes.
     Thinking(usize),
     Call,
-    Fence { mark: u8, length: usize },
+    Fence {
+        mark: u8,
+        length: usize,
+    },
     /// A fence of `tool_code` with so many marks.
-    Code { length: usize },
+    Code {
+        length: usize,
+    },
     Envelope,
     /// A tag called like this tool.
     Tag(usize),

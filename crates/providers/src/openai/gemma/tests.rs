@@ -8,7 +8,8 @@ use super::*;
 
 fn tools() -> Arc<[Arc<ToolSpec>]> {
     let schema = json!({"type": "object", "properties": {"filePath": {"type": "string"}, "limit": {"type": "integer"}}});
-    let tool = |name: &str| Arc::new(ToolSpec::new(name, ToolClass::Inspect, "").with_input_schema(schema.clone()));
+    let tool =
+        |name: &str| Arc::new(ToolSpec::new(name, ToolClass::Inspect, "").with_input_schema(schema.clone()));
     Arc::new([tool("Read"), tool("ReadAll")])
 }
 
@@ -23,7 +24,8 @@ fn read_counted<'a>(chunks: impl IntoIterator<Item = &'a str>) -> (Vec<Piece>, u
     let mut joined: Vec<Piece> = Vec::new();
     for piece in pieces {
         match (joined.last_mut(), piece) {
-            (Some(Piece::Text(text)), Piece::Text(more)) | (Some(Piece::Thinking(text)), Piece::Thinking(more)) => {
+            (Some(Piece::Text(text)), Piece::Text(more))
+            | (Some(Piece::Thinking(text)), Piece::Thinking(more)) => {
                 text.push_str(&more);
             }
             (_, piece) => joined.push(piece),
@@ -70,7 +72,11 @@ fn calls_in_the_other_ways_of_the_family_are_read() {
         "```tool_code\nprint(Read(filePath=\"a\", limit=5))\n```",
     ] {
         let answer = format!("I look.\n{written}\nDone.");
-        assert_eq!(read(&answer), [text("I look.\n"), call(1, "Read", arguments), text("\nDone.")], "{written}");
+        assert_eq!(
+            read(&answer),
+            [text("I look.\n"), call(1, "Read", arguments), text("\nDone.")],
+            "{written}"
+        );
     }
 }
 
@@ -99,7 +105,10 @@ fn what_only_looks_like_it_stays_text() {
 fn without_tools_only_thinking_is_read() {
     let mut gemma = Gemma::new(Arc::new([]));
     let mut pieces = Vec::new();
-    gemma.push("<|channel>thought\nHm<channel|><|tool_call>call:Read{}<tool_call|>\n{\"command\"", &mut pieces);
+    gemma.push(
+        "<|channel>thought\nHm<channel|><|tool_call>call:Read{}<tool_call|>\n{\"command\"",
+        &mut pieces,
+    );
     gemma.finish(&mut pieces);
     let Some((Piece::Thinking(thought), rest)) = pieces.split_first() else { panic!("{pieces:?}") };
     assert_eq!(thought, "Hm");
@@ -109,9 +118,38 @@ fn without_tools_only_thinking_is_read() {
 /// Answers made of what matters, in any order.
 fn answers() -> impl Strategy<Value = String> {
     const PARTS: [&str; 32] = [
-        "<|channel>", "thought\n", "<channel|>", "<|tool_call>", "<tool_call|>", "call:Read{", "filePath:", "<|\"|>", "}",
-        "<Read>", "</Read>", "<Read ", "/>", "<ReadAll>", "<filePath>", "</filePath>", "{\"command\":", "\"Read\"", ",\"args\":{",
-        "```", "tool_code", "~~~", "print(Read(", "'a'", "))", "\n", " ", "ä", "<", "{", "x", "<b>",
+        "<|channel>",
+        "thought\n",
+        "<channel|>",
+        "<|tool_call>",
+        "<tool_call|>",
+        "call:Read{",
+        "filePath:",
+        "<|\"|>",
+        "}",
+        "<Read>",
+        "</Read>",
+        "<Read ",
+        "/>",
+        "<ReadAll>",
+        "<filePath>",
+        "</filePath>",
+        "{\"command\":",
+        "\"Read\"",
+        ",\"args\":{",
+        "```",
+        "tool_code",
+        "~~~",
+        "print(Read(",
+        "'a'",
+        "))",
+        "\n",
+        " ",
+        "ä",
+        "<",
+        "{",
+        "x",
+        "<b>",
     ];
     proptest::collection::vec(proptest::sample::select(&PARTS[..]), 0..40).prop_map(|parts| parts.concat())
 }
@@ -141,7 +179,14 @@ proptest! {
 #[test]
 fn the_work_grows_with_the_length_of_the_answer_alone() {
     let beginnings = [
-        "<|channel>thought\n", "<|tool_call>call:Read{a:<|\"|>", "<Read>{", "<Read ", "{\"name\": ", "```tool_code\n", "```rust\n", "",
+        "<|channel>thought\n",
+        "<|tool_call>call:Read{a:<|\"|>",
+        "<Read>{",
+        "<Read ",
+        "{\"name\": ",
+        "```tool_code\n",
+        "```rust\n",
+        "",
     ];
     let fillings = ["a", "<", "<|", "`", "\n", "{", "\"", "<|tool_cal", "\n<Rea", "\n{\"nam", "</Rea", " "];
     for beginning in beginnings {
