@@ -34,7 +34,7 @@ struct Api {
 
 const APIS: [Api; 2] = [
     Api { name: "anthropic", format: "anthropic-messages", connect: anthropic, stream: anthropic_stream },
-    Api { name: "openai", format: "openai-chat", connect: openai, stream: openai_stream },
+    Api { name: "openai", format: "openai-chat/unknown", connect: openai, stream: openai_stream },
 ];
 
 fn main() {

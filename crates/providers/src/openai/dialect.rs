@@ -26,7 +26,7 @@ pub(super) enum Departure {
     HighEffort = 1 << 6,
     /// No word about effort and thinking.
     NoThinking = 1 << 7,
-    /// No name of the conversation.
+    /// Neither a name of the conversation nor a wish to cache.
     NoCacheKey = 1 << 8,
     /// The role `system` for the system prompt.
     SystemRole = 1 << 9,
@@ -112,7 +112,11 @@ const RULES: [Rule; 10] = [
         supported: true,
         steps: &[Departure::NoSchema, Departure::NoAnswerForm],
     },
-    Rule { names: &["prompt_cache_key", "session_id"], supported: true, steps: &[Departure::NoCacheKey] },
+    Rule {
+        names: &["prompt_cache_key", "session_id", "cache_control"],
+        supported: true,
+        steps: &[Departure::NoCacheKey],
+    },
     Rule {
         names: &["image_url", "image input", "images", "multimodal", "vision"],
         supported: true,

@@ -9,6 +9,7 @@ use super::list::{List, push_messages};
 use super::messages::{self, Manner};
 use super::quirks::{CacheKey, Quirks, SystemRole};
 use super::tuning::Tuning;
+use crate::options::CacheTtl;
 use crate::{json, phrasing};
 
 /// Fields of the body that `options.body` must leave alone: without them there is no request. All others win over
@@ -25,6 +26,8 @@ pub(super) struct Setup<'a> {
     pub(super) max_tokens: Option<u32>,
     pub(super) thinking: Thinking,
     pub(super) effort: Option<Effort>,
+    /// How long what is cached is kept.
+    pub(super) cache_ttl: Option<CacheTtl>,
     /// `options.body`.
     pub(super) extra: &'a Map<String, Value>,
 }
@@ -40,7 +43,7 @@ impl Setup<'_> {
         if self.quirks.stream_options && !self.departures.has(Departure::NoStreamOptions) {
             self.push(&mut out, "stream_options", &json!({"include_usage": true}));
         }
-        self.push_cache_key(&mut out, request);
+        self.push_caching(&mut out, request);
         let mut tuning = self.tuning(request);
         let choice = tuning.fields.shift_remove("tool_choice");
         for (name, value) in &tuning.fields {
@@ -76,10 +79,20 @@ impl Setup<'_> {
         }
     }
 
-    fn push_cache_key(&self, out: &mut Vec<u8>, request: &ModelRequest) {
-        let (CacheKey::Field(field), Some(key)) = (self.quirks.cache_key, &request.cache_key) else { return };
-        if !self.departures.has(Departure::NoCacheKey) {
+    /// What has to be said so that the beginning of the conversation is read from a cache.
+    fn push_caching(&self, out: &mut Vec<u8>, request: &ModelRequest) {
+        if self.departures.has(Departure::NoCacheKey) {
+            return;
+        }
+        if let (CacheKey::Field(field), Some(key)) = (self.quirks.cache_key, &request.cache_key) {
             self.push(out, field, &**key);
+        }
+        if self.quirks.caches_on_request.is_some_and(|beginning| request.model.starts_with(beginning)) {
+            let control = match self.cache_ttl {
+                Some(CacheTtl::OneHour) => json!({"type": "ephemeral", "ttl": "1h"}),
+                _ => json!({"type": "ephemeral"}),
+            };
+            self.push(out, "cache_control", &control);
         }
     }
 
@@ -201,6 +214,7 @@ mod tests {
             max_tokens: None,
             thinking: Thinking::Default,
             effort: None,
+            cache_ttl: Some(CacheTtl::OneHour),
             extra: &Map::new(),
         };
         serde_json::from_slice(&setup.body(request)).unwrap()
@@ -213,6 +227,17 @@ mod tests {
         assert_eq!(body["messages"][0], json!({"role": "developer", "content": "Be brief."}));
         let file = json!({"filename": "document.pdf", "file_data": "data:application/pdf;base64,JVBE"});
         assert_eq!(body["messages"][1]["content"][1], json!({"type": "file", "file": file}));
+    }
+
+    #[test]
+    fn a_gateway_is_asked_to_cache_for_the_models_that_want_it() {
+        let asked = |model: &str| {
+            let mut request = request();
+            request.model = model.into();
+            body_of(ProviderKind::OpenRouter, &[], &request)["cache_control"].clone()
+        };
+        assert_eq!(asked("anthropic/claude-sonnet-4.5"), json!({"type": "ephemeral", "ttl": "1h"}));
+        assert_eq!(asked("openai/gpt-5"), Value::Null);
     }
 
     #[test]

@@ -117,8 +117,10 @@ impl Manner<'_> {
     }
 
     fn push_call(&self, out: &mut Vec<u8>, call: &ToolCall) {
-        let function =
-            Function { name: carried::name(&call.name), arguments: carried::arguments(&call.arguments) };
+        let function = Function {
+            name: carried::name(&call.name),
+            arguments: carried::arguments(&call.arguments).into(),
+        };
         json::push(out, &Call { id: self.call_id(&call.id), r#type: "function", function });
     }
 
@@ -228,7 +230,7 @@ struct Call<'a> {
 #[derive(Serialize)]
 struct Function<'a> {
     name: Cow<'a, str>,
-    arguments: &'a str,
+    arguments: Cow<'a, str>,
 }
 
 /// A user message of plain text.
@@ -270,8 +272,8 @@ fn push_thinking_part(out: &mut Vec<u8>, thinking: &str, text: &str) {
 fn push_call_as_text(text: &mut String, call: &ToolCall) {
     let mut written = Map::new();
     written.insert("name".to_owned(), call.name.as_str().into());
-    let arguments = serde_json::from_str(carried::arguments(&call.arguments)).unwrap_or_default();
-    written.insert("arguments".to_owned(), arguments);
+    let arguments: Cow<'_, str> = carried::arguments(&call.arguments).into();
+    written.insert("arguments".to_owned(), serde_json::from_str(&arguments).unwrap_or_default());
     push_line(text, &format!("<tool_call>\n{}\n</tool_call>", Value::Object(written)));
 }
 

@@ -122,6 +122,7 @@ impl Wire for Chat {
             max_tokens: self.default_max_output_tokens,
             thinking: self.options.thinking,
             effort: self.options.effort,
+            cache_ttl: self.options.cache_ttl,
             extra: &self.options.body,
         };
         Encoded {
@@ -170,5 +171,19 @@ impl Chat {
             headers.insert(HeaderName::from_static(name), value);
         }
         headers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behind_openai_the_address_says_who_it_is() {
+        let at = |kind, url: &str| quirks_at(kind, &url.parse().unwrap()).formats[0];
+        assert_eq!(at(ProviderKind::OpenAi, "https://api.openai.com/v1"), "openai-chat/openai");
+        assert_eq!(at(ProviderKind::OpenAi, "https://api.mistral.ai/v1"), "openai-chat/mistral");
+        assert_eq!(at(ProviderKind::OpenAi, "http://localhost:11434/v1"), "openai-chat/unknown");
+        assert_eq!(at(ProviderKind::DeepSeek, "https://proxy.example"), "openai-chat/deepseek");
     }
 }

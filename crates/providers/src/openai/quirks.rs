@@ -41,6 +41,8 @@ pub(super) struct Quirks {
     pub(super) documents: bool,
     /// Where the name of the conversation goes, so that its requests find their cache.
     pub(super) cache_key: CacheKey,
+    /// How the names of models begin that cache only when `cache_control` asks for it.
+    pub(super) caches_on_request: Option<&'static str>,
     /// Writes thinking and calls as text when it is not set up to read them.
     pub(super) markup: bool,
     /// Why it has no web tools here.
@@ -202,6 +204,7 @@ pub(super) const UNKNOWN: Quirks = Quirks {
     images: Images::All,
     documents: false,
     cache_key: CacheKey::None,
+    caches_on_request: None,
     markup: true,
     web: "the API has no web tools of its own",
 };
@@ -345,6 +348,7 @@ const OPENROUTER: Quirks = Quirks {
     thinking: ThinkingSwitch::Reasoning,
     documents: true,
     cache_key: CacheKey::Field("session_id"),
+    caches_on_request: Some("anthropic/"),
     markup: true,
     web: "the web search of the service runs, and is paid, with every request of a conversation",
     ..VENDOR
