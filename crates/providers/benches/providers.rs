@@ -34,7 +34,7 @@ struct Api {
 
 const APIS: [Api; 3] = [
     Api { name: "anthropic", format: "anthropic-messages", connect: anthropic, stream: anthropic_stream },
-    Api { name: "openai", format: "openai-chat", connect: openai, stream: openai_stream },
+    Api { name: "openai", format: "openai-chat/unknown", connect: openai, stream: openai_stream },
     Api { name: "gemini", format: "gemini", connect: gemini, stream: gemini_stream },
 ];
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use robota_core::ProviderErrorKind;
 use serde_json::Value;
 
+use crate::compatible_error::{add_upstream, minimax};
 use crate::excerpt::excerpt;
 use crate::google_error;
 
@@ -43,6 +44,9 @@ impl ApiError {
     /// Reads a body that has the status of a success and reports a failure all the same.
     pub(crate) fn from_good_status(body: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(body).ok()?;
+        if let Some(error) = minimax(&value) {
+            return Some(error);
+        }
         google_error::unlisted(&value).get("error").filter(|error| !error.is_null())?;
         Self::from_value(&value)
     }
@@ -56,10 +60,15 @@ impl ApiError {
             (Some(Value::String(message)), _) => Self { message: message.clone(), ..Self::default() },
             (Some(report @ Value::Object(_)), _) => Self::from_report(report),
             (_, Some(detail)) => Self::from_detail(detail)?,
-            _ => {
-                value.get("message")?.as_str()?;
-                Self::from_report(value)
-            }
+            _ => match (minimax(value), value.pointer("/message/detail")) {
+                (Some(error), _) => error,
+                // Mistral's.
+                (None, Some(detail)) => Self::from_detail(detail)?,
+                (None, None) => {
+                    value.get("message")?.as_str()?;
+                    Self::from_report(value)
+                }
+            },
         };
         error.request_id = text(value, "request_id");
         error.structured = true;
@@ -77,6 +86,7 @@ impl ApiError {
             ..Self::default()
         };
         google_error::read(report, &mut error);
+        add_upstream(&mut error, report);
         error
     }
 
@@ -100,7 +110,10 @@ impl ApiError {
         let kind = named.unwrap_or_else(|| kind_of_status(self.status));
         match kind {
             ProviderErrorKind::InvalidRequest if self.is_about_context() => ProviderErrorKind::ContextLength,
-            ProviderErrorKind::InvalidRequest if self.is_about_credit() => ProviderErrorKind::Permission,
+            ProviderErrorKind::InvalidRequest | ProviderErrorKind::RateLimit if self.is_about_credit() => {
+                ProviderErrorKind::Permission
+            }
+            ProviderErrorKind::InvalidRequest if self.is_about_loading() => ProviderErrorKind::NotFound,
             kind => kind,
         }
     }
@@ -109,7 +122,10 @@ impl ApiError {
     pub(crate) fn is_about_credit(&self) -> bool {
         let names = [self.code.as_deref(), self.r#type.as_deref()];
         names.into_iter().flatten().any(|name| name == "insufficient_quota" || name.starts_with("billing"))
+            || self.code.as_deref() == Some("exceeded_current_quota_error")
+            || self.r#type.as_deref() == Some("exceeded_current_quota_error")
             || self.says("credit balance")
+            || self.says("insufficient balance")
             || self.status == Some(402)
     }
 
@@ -117,6 +133,13 @@ impl ApiError {
     pub(crate) fn is_about_model(&self, model: &str) -> bool {
         self.structured
             && (self.code.as_deref() == Some("model_not_found") || self.says("model") || self.says(model))
+    }
+
+    /// True when the server has the model, but somebody has to load it first.
+    pub(crate) fn is_about_loading(&self) -> bool {
+        ["no models loaded", "no model loaded", "model not loaded", "model is not loaded", "model unloaded"]
+            .iter()
+            .any(|phrase| self.says(phrase))
     }
 
     /// Whether the message contains `phrase`, which is in lower case.
@@ -162,6 +185,9 @@ fn kind_of_name(name: &str) -> Option<ProviderErrorKind> {
         | "invalid_image_format"
         | "image_too_large" => Kind::InvalidRequest,
         "timeout_error" => Kind::Timeout,
+        // The model wrote a call, or JSON, that the service could not read: the next attempt may be better.
+        "tool_use_failed" | "json_validate_failed" => Kind::Server,
+        "exceeded_current_quota_error" => Kind::Permission,
         _ if name.starts_with("billing") => Kind::Permission,
         _ => return google_error::kind_of_name(name),
     })

@@ -165,7 +165,7 @@ const XAI: ProviderDefinition = ProviderDefinition {
     key_variables: &["XAI_API_KEY"],
     base_url_variable: "XAI_BASE_URL",
     model_variable: "XAI_MODEL",
-    default_model: Some("grok-4"),
+    default_model: Some("grok-4.3"),
     help: "https://console.x.ai",
     ..CLOUD
 };
@@ -188,7 +188,7 @@ const MOONSHOT: ProviderDefinition = ProviderDefinition {
     key_variables: &["MOONSHOT_API_KEY"],
     base_url_variable: "MOONSHOT_BASE_URL",
     model_variable: "MOONSHOT_MODEL",
-    default_model: Some("kimi-k2-0905-preview"),
+    default_model: Some("kimi-k2.6"),
     help: "https://platform.moonshot.ai/console/api-keys",
     ..CLOUD
 };
@@ -200,7 +200,7 @@ const ZAI: ProviderDefinition = ProviderDefinition {
     key_variables: &["ZAI_API_KEY"],
     base_url_variable: "ZAI_BASE_URL",
     model_variable: "ZAI_MODEL",
-    default_model: Some("glm-4.6"),
+    default_model: Some("glm-5.1"),
     help: "https://z.ai/manage-apikey/apikey-list",
     ..CLOUD
 };
@@ -211,7 +211,7 @@ const MINIMAX: ProviderDefinition = ProviderDefinition {
     key_variables: &["MINIMAX_API_KEY"],
     base_url_variable: "MINIMAX_BASE_URL",
     model_variable: "MINIMAX_MODEL",
-    default_model: Some("MiniMax-M2"),
+    default_model: Some("MiniMax-M3"),
     help: "https://platform.minimax.io",
     ..CLOUD
 };

@@ -13,8 +13,10 @@
 mod anthropic;
 mod api_error;
 mod azure;
+mod bytedance;
 mod capture;
 mod carried;
+mod compatible_error;
 mod connection;
 mod endpoint;
 mod excerpt;
@@ -37,6 +39,9 @@ mod retrying;
 mod spec;
 mod wire;
 
+pub use bytedance::{
+    ArkVideo, GenerateVideo, Video, VideoDeadline, VideoGenerator, VideoRequest, VideoStatus, VideoTask,
+};
 pub use connection::ConnectionOptions;
 pub use http_provider::HttpProvider;
 pub use kind::{ProviderKind, UnknownProvider, definitions};

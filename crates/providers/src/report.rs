@@ -89,6 +89,9 @@ impl Reporter {
                 format!("{service} has no credit left for this key")
             }
             Kind::Permission => format!("{service} does not permit this with the key in use"),
+            Kind::NotFound if refusal.is_about_loading() => {
+                format!("{service} has not loaded the model `{model}`")
+            }
             Kind::NotFound if refusal.is_about_model(model) => {
                 format!("{service} does not know the model `{model}`")
             }
@@ -110,6 +113,12 @@ impl Reporter {
             Kind::Authentication => Some(format!("check {}", self.key_source)),
             Kind::Permission if refusal.is_about_credit() => {
                 Some("check billing and plan of the account".into())
+            }
+            Kind::NotFound if refusal.says("try pulling it") => {
+                Some(format!("get it with `ollama pull {model}`"))
+            }
+            Kind::NotFound if refusal.is_about_loading() => {
+                Some(format!("load it in the server, in LM Studio with `lms load {model}`"))
             }
             Kind::NotFound if refusal.is_about_model(model) => {
                 Some("check the name of the model, and whether the key may use it".into())
