@@ -163,6 +163,7 @@ impl Attempts {
             delay_ms: u64::try_from(pause.as_millis()).unwrap_or(u64::MAX),
             reason: error.to_string(),
             status: error.status(),
+            abandoned: self.visible,
         })
     }
 }

@@ -13,7 +13,7 @@ use robota_core::{
 use serde_json::{Map, Value, json};
 
 use super::ending::Ending;
-use super::remarks::deeds;
+use super::remarks::{deeds, remarks};
 use crate::exit::Failure;
 
 /// Clients of the protocol compare this version; older ones are warned about.
@@ -103,12 +103,15 @@ impl Frames {
                 self.tool_results.insert(tool_call_id.clone(), result.clone());
                 Vec::new()
             }
-            EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, status } => {
+            EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, status, .. } => {
                 vec![self.frame(json!({
                     "type": "system", "subtype": "api_retry", "attempt": attempt.saturating_sub(1),
                     "max_retries": max_attempts.saturating_sub(1),
                     "retry_delay_ms": delay_ms, "error_status": status, "error": reason,
                 }))]
+            }
+            EventKind::ProviderFallback { .. } => {
+                remarks(kind).iter().map(|text| self.informational(text, "warning")).collect()
             }
             EventKind::PermissionDenied { tool_name, tool_call_id, parameters, reason, .. } => {
                 self.denials.push(json!({

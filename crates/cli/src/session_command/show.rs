@@ -109,6 +109,9 @@ fn lines_of_event(event: &Event) -> Vec<String> {
         EventKind::ProviderRetry { reason, attempt, .. } => {
             vec![format!("  … {}; attempt {attempt}", plain(reason))]
         }
+        EventKind::ProviderFallback { provider, model, reason, .. } => {
+            vec![format!("  … {}; {} ({}) is asked instead", plain(reason), plain(model), plain(provider))]
+        }
         EventKind::Hook { .. } => lines_of_hook(&event.kind),
         EventKind::ContextCompact { trigger, before, after, summarized_messages, kept_messages, .. } => {
             let asked = if *trigger == CompactTrigger::Manual { ", as it was asked for" } else { "" };

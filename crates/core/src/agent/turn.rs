@@ -286,9 +286,7 @@ impl Agent {
         let (usage, finish) = (answer.usage, answer.finish.clone().unwrap_or(FinishReason::EndTurn));
         let (response_id, model) = (answer.response_id.clone(), answer.model.clone());
         let empty = answer.is_empty();
-        let provider = self.config.provider.info();
-        let (message, renamed_calls) =
-            answer.into_message(&provider.id, tally.rounds, history, &self.config.ambient);
+        let (message, renamed_calls) = answer.into_message(tally.rounds, history, &self.config.ambient);
         let calls = message.tool_calls().to_vec();
         turn.sink.emit(EventKind::ProviderResponseNormalized {
             round: tally.rounds,

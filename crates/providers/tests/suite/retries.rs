@@ -72,8 +72,14 @@ async fn a_limited_or_overloaded_service_is_asked_again_over_http() {
         let server = server(script).await;
         let (events, error) = send(&*build(spec(kind, server.base_url())).unwrap(), request()).await;
         assert!(error.is_none(), "{error:?}");
-        let ModelEvent::Retry { attempt: 2, max_attempts: 5, delay_ms: 20, reason, status: Some(429) } =
-            &events[0]
+        let ModelEvent::Retry {
+            attempt: 2,
+            max_attempts: 5,
+            delay_ms: 20,
+            reason,
+            status: Some(429),
+            abandoned: false,
+        } = &events[0]
         else {
             panic!("{events:?}");
         };
