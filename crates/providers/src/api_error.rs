@@ -20,6 +20,8 @@ pub(crate) struct ApiError {
     pub(crate) param: Option<String>,
     /// The service's id of the request.
     pub(crate) request_id: Option<String>,
+    /// Whether the same request may succeed a little later, where the service says so itself.
+    pub(crate) should_retry: Option<bool>,
     /// The report was JSON of a known shape, so the answer came from the API itself.
     pub(crate) structured: bool,
 }

@@ -218,7 +218,8 @@ impl Agent {
         if calls.is_empty() {
             return Ok(if paused { Next::Round } else { Next::End(after_answer(&finish)) });
         }
-        let report = self.run_batch(turn, tally.rounds, &calls).await?;
+        let cut_off = matches!(finish, FinishReason::MaxTokens | FinishReason::ContextWindow);
+        let report = self.run_batch(turn, tally.rounds, &calls, cut_off).await?;
         tally.unknown_rounds = if report.only_unknown { tally.unknown_rounds + 1 } else { 0 };
         tally.left_out = report.left_out;
         Ok(Next::Round)

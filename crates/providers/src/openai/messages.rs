@@ -1,5 +1,7 @@
 //! One message as Chat Completions messages.
 
+use std::borrow::Cow;
+
 use robota_core::{Body, Message, MessageState, Part, ToolCall};
 use serde::Serialize;
 
@@ -55,7 +57,7 @@ struct Call<'a> {
 #[derive(Serialize)]
 struct Function<'a> {
     name: std::borrow::Cow<'a, str>,
-    arguments: &'a str,
+    arguments: Cow<'a, str>,
 }
 
 /// The message as JSON; empty when there is nothing to send. The images of a tool result follow it

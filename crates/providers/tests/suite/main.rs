@@ -13,6 +13,10 @@ mod capture;
 #[cfg(test)]
 mod failures;
 #[cfg(test)]
+mod fallbacks;
+#[cfg(test)]
 mod reaching;
 #[cfg(test)]
 mod retries;
+#[cfg(test)]
+mod tool_names;
