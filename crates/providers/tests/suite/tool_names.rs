@@ -19,7 +19,7 @@ async fn names_go_out_changed_and_come_back_as_they_are_known() {
             let sent = {
                 let provider = provider(kind, &probe);
                 send(&provider, request.clone()).await;
-                let tools = probe.requests()[0].body["tools"][1].clone();
+                let tools = probe.requests()[0].json.clone().unwrap()["tools"][1].clone();
                 tools["name"].as_str().or(tools["function"]["name"].as_str()).unwrap().to_owned()
             };
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';

@@ -70,7 +70,8 @@ async fn another_conversation_is_told_from_the_recorded_one() {
     let session = Session::create(recorded.options()).await.unwrap();
     session.run("one").await.unwrap();
     session.shutdown("other").await.unwrap();
-    let mut options = scene(Script::new()).options();
+    let again = scene(Script::new());
+    let mut options = again.options();
     options.provider = Arc::new(ReplayProvider::new("scripted", recorded_answers(recorded.events())));
     let session = Session::create(options).await.unwrap();
     let error = session.run("another").await.unwrap_err().to_string();
