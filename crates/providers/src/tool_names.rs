@@ -93,7 +93,7 @@ impl Carried {
         let mut taken: HashSet<String> = own.collect();
         let sent = declared.iter().map(|tool| {
             let Cow::Owned(name) = wire_name(&tool.name) else { return Arc::clone(tool) };
-            let name = free(name, &mut taken);
+            let name = free(&name, &mut taken);
             back.insert(name.clone(), tool.name.clone());
             let mut sent = ToolSpec::clone(tool);
             sent.name = name;
@@ -105,8 +105,8 @@ impl Carried {
 }
 
 /// `name`, or where another tool has it, the name with a number.
-fn free(name: String, taken: &mut HashSet<String>) -> String {
-    let mut free = name.clone();
+fn free(name: &str, taken: &mut HashSet<String>) -> String {
+    let mut free = name.to_owned();
     let mut number = 2_u32;
     while !taken.insert(free.clone()) {
         let end = format!("_{number}");

@@ -139,7 +139,8 @@ async fn models_of_the_same_endpoint_are_asked_over_http() {
         let (events, error) = send(&*build(spec).unwrap(), request()).await;
         assert!(error.is_none(), "{error:?}");
         assert_eq!(switches(&events), [(kind.definition().kind, "model-2", false)]);
-        let models: Vec<_> = server.requests().iter().map(|request| request.json.clone().unwrap()["model"].clone()).collect();
+        let models: Vec<_> =
+            server.requests().iter().map(|request| request.json.clone().unwrap()["model"].clone()).collect();
         assert_eq!((models, text(&events).as_str()), (vec!["model-1".into(), "model-2".into()], "yes"));
     }
 }
