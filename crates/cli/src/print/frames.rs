@@ -283,7 +283,7 @@ pub(crate) fn startup_failure(failure: &Failure, session_id: &str, ambient: &Amb
 }
 
 fn tool_use(call: &ToolCall) -> Value {
-    let input = serde_json::from_str::<Map<String, Value>>(&call.arguments).unwrap_or_default();
+    let input = Some(call.parameters()).filter(Value::is_object).unwrap_or_else(|| json!({}));
     json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
 }
 

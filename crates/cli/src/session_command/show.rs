@@ -233,8 +233,7 @@ fn lines_of(message: &Message) -> Vec<String> {
 }
 
 fn call_line(call: &ToolCall) -> String {
-    let parameters = serde_json::from_str::<Value>(&call.arguments).unwrap_or_default();
-    format!("● {} {}", call.name, first_argument(&parameters))
+    format!("● {} {}", call.name, first_argument(&call.parameters()))
 }
 
 /// The lines of a text behind a mark; the rest is counted.
