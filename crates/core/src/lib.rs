@@ -59,15 +59,16 @@ pub use permission::{
 pub use provider::{
     Capabilities, Citation, Effort, FinishReason, ModelEvent, ModelRequest, ModelStream, NativeWebTool,
     NativeWebTools, NativeWebToolsReport, Provider, ProviderCategory, ProviderDefinition, ProviderError,
-    ProviderErrorKind, ProviderInfo, RawCapture, RequestDigest, ResponseFormat, Thinking, ToolChoice,
-    UnknownEffort,
+    ProviderErrorKind, ProviderInfo, RawCapture, RecordedAnswer, RecordedFailure, RequestDigest,
+    ResponseFormat, Thinking, ToolChoice, UnknownEffort,
 };
 pub use redact::Redactor;
 pub use reminder::system_reminder;
 pub use session_id::{InvalidSessionId, SessionId};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use tool::{
-    Access, DynTool, FatalToolError, InvalidArguments, OutputSpill, PathAccess, PreparedCall, Spellings,
-    SpillFile, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec, erase,
+    Access, DynTool, FatalToolError, InvalidArguments, MalformedArguments, OutputSpill, PathAccess,
+    PreparedCall, Spellings, SpillFile, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec,
+    erase, read_arguments,
 };
 pub use usage::Usage;

@@ -1,5 +1,6 @@
 //! Messages of a conversation, in the JSON of the original (facts sheet 2.5).
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -7,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::{Timestamp, Usage};
+use crate::{Timestamp, Usage, read_arguments};
 
 /// Whether a message was finished or cut off by an abort or a failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -398,11 +399,12 @@ struct FunctionView<'a> {
 }
 
 impl ToolCall {
-    /// The arguments as programs read them: none are an empty object, and what is no JSON is a string.
+    /// The arguments as programs read them, slips mended: none are an empty object, and what is no JSON is a string.
     #[must_use]
     pub fn parameters(&self) -> Value {
         let text = if self.arguments.trim().is_empty() { "{}" } else { &self.arguments };
-        serde_json::from_str(text).unwrap_or_else(|_| Value::from(self.arguments.as_str()))
+        let read = read_arguments(text).unwrap_or(Cow::Borrowed(text));
+        serde_json::from_str(&read).unwrap_or_else(|_| Value::from(self.arguments.as_str()))
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct ApiError {
     pub(crate) request_id: Option<String>,
     /// The pause the service asks for within its report.
     pub(crate) retry_after: Option<Duration>,
+    /// Whether the same request may succeed a little later, where the service says so itself.
+    pub(crate) should_retry: Option<bool>,
     /// The report was JSON of a known shape, so the answer came from the API itself.
     pub(crate) structured: bool,
 }

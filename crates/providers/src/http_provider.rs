@@ -17,6 +17,7 @@ use crate::capture::Capture;
 use crate::endpoint::Endpoint;
 use crate::http::{Answer, Exchange, FrameFault, Frames};
 use crate::listed_model::{ListedModel, ModelPage};
+use crate::tool_names::ToolNames;
 use crate::wire::{Decoder, Encoded, Events, Fault, Progress, Wire};
 
 /// How long a server may keep the connection open after the answer is complete. Bounds the wait for
@@ -39,13 +40,19 @@ pub struct HttpProvider(Arc<Service>);
 
 struct Service {
     info: ProviderInfo,
+    tool_names: ToolNames,
     wire: Box<dyn Wire>,
     exchange: Exchange,
 }
 
 impl HttpProvider {
     pub(crate) fn new(endpoint: Endpoint, wire: Box<dyn Wire>) -> Self {
-        Self(Arc::new(Service { info: endpoint.info.clone(), wire, exchange: Exchange::new(endpoint) }))
+        Self(Arc::new(Service {
+            info: endpoint.info.clone(),
+            tool_names: ToolNames::default(),
+            wire,
+            exchange: Exchange::new(endpoint),
+        }))
     }
 
     /// Where requests are posted, without password and query.
@@ -60,7 +67,7 @@ impl HttpProvider {
     ///
     /// `NotFound`, when the API has no list; otherwise as model calls fail.
     pub async fn models(&self) -> Result<Vec<ListedModel>, ProviderError> {
-        let Service { wire, exchange, info } = &*self.0;
+        let Service { wire, exchange, info, .. } = &*self.0;
         let mut models = Vec::new();
         let mut page = None;
         for _ in 0..MAX_PAGES {
@@ -84,7 +91,8 @@ impl HttpProvider {
     ///
     /// As model calls fail.
     pub async fn count_tokens(&self, request: &ModelRequest) -> Result<Option<u64>, ProviderError> {
-        match self.0.wire.count_tokens(request) {
+        let (request, _) = self.0.tool_names.carry(request.clone());
+        match self.0.wire.count_tokens(&request) {
             Some(question) => self.0.exchange.ask(question).await.map(Some),
             None => Ok(None),
         }
@@ -116,7 +124,8 @@ impl Provider for HttpProvider {
     }
 
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {
-        let decoder = self.0.wire.decoder(&request);
+        let (request, names) = self.0.tool_names.carry(request);
+        let decoder = names.read_by(self.0.wire.decoder(&request));
         let call = Box::new(Call {
             service: Arc::clone(&self.0),
             capture: Capture::new(request.raw_capture),

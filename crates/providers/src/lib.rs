@@ -4,7 +4,8 @@
 //! time, without touching a socket. [`HttpProvider`] carries one wire over HTTP to one endpoint: it checks what kind
 //! of answer came, bounds every wait for bytes by an idle timeout, ends with the cancel token, and
 //! turns whatever goes wrong into a typed error that says what happened, where, and what to do.
-//! [`Retrying`] is the one place where failed calls are tried again.
+//! [`Retrying`] is the one place where failed calls are tried again, inside it a [`CircuitBreaker`] spares endpoints
+//! that are dead, and around it a [`Fallback`] asks other models. [`ReplayProvider`] answers from a recording.
 //!
 //! Programs that take the choice from a user start with [`ProviderSpec`] and [`build`]. Keys and
 //! addresses arrive as values; this crate reads no environment variable of its own, but connections
@@ -33,10 +34,12 @@ mod options;
 mod phrasing;
 #[cfg(test)]
 mod recorded;
+mod replay;
 mod report;
+mod resilience;
 mod responses;
-mod retrying;
 mod spec;
+mod tool_names;
 mod wire;
 
 pub use bytedance::{
@@ -47,6 +50,7 @@ pub use http_provider::HttpProvider;
 pub use kind::{ProviderKind, UnknownProvider, definitions};
 pub use listed_model::ListedModel;
 pub use options::{ApiSurface, CacheTtl, InvalidProviderOptions, ProviderOptions};
-pub use retrying::{RetryPolicy, Retrying};
+pub use replay::ReplayProvider;
+pub use resilience::{CircuitBreaker, CircuitPolicy, Fallback, FallbackPolicy, RetryPolicy, Retrying};
 pub use secrecy::SecretString;
 pub use spec::{ProviderSpec, build};

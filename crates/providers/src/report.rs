@@ -72,10 +72,15 @@ impl Reporter {
         if let Some(wait) = wait.or(refusal.retry_after) {
             error = error.with_retry_after(wait);
         }
+        // What only the user can change is not asked for again, whatever a service says.
+        let mends = matches!(kind, Kind::Authentication | Kind::Permission);
+        if let Some(should_retry) = refusal.should_retry.filter(|should| !should || !mends) {
+            error = error.with_retryable(should_retry);
+        }
         if let Some(id) = &refusal.request_id {
             error = error.with_request_id(id.clone());
         }
-        match self.hint(kind, refusal, model) {
+        match self.hint(kind, refusal, model, wait) {
             Some(hint) => error.with_hint(hint),
             None => error,
         }
@@ -107,8 +112,11 @@ impl Reporter {
         }
     }
 
-    fn hint(&self, kind: Kind, refusal: &ApiError, model: &str) -> Option<String> {
+    fn hint(&self, kind: Kind, refusal: &ApiError, model: &str, wait: Option<Duration>) -> Option<String> {
         match kind {
+            Kind::RateLimit | Kind::Overloaded if wait.is_some_and(|wait| !wait.is_zero()) => {
+                wait.map(|wait| format!("the service takes requests again in {}", spoken(wait)))
+            }
             Kind::Authentication if self.secrets.is_empty() => Some(format!("set {}", self.key_source)),
             Kind::Authentication => Some(format!("check {}", self.key_source)),
             Kind::Permission if refusal.is_about_credit() => {
@@ -226,6 +234,16 @@ impl Reporter {
     fn scrub(&self, text: &str) -> String {
         let keys = self.secrets.iter().map(|key| key.expose_secret().trim()).filter(|key| key.len() >= 8);
         keys.fold(text.to_owned(), |text, key| text.replace(key, "[key]"))
+    }
+}
+
+/// A time as people say it, at least a second.
+fn spoken(time: Duration) -> String {
+    let seconds = time.as_secs() + u64::from(time.subsec_nanos() > 0);
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
     }
 }
 

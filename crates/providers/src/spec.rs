@@ -9,7 +9,10 @@ use crate::azure::Resource;
 use crate::connection::{ConnectionOptions, base_url, owns};
 use crate::kind::ProviderKind;
 use crate::options::{ApiSurface, ProviderOptions};
-use crate::{HttpProvider, RetryPolicy, Retrying, anthropic, gemini, openai, responses};
+use crate::{
+    CircuitBreaker, CircuitPolicy, Fallback, FallbackPolicy, HttpProvider, RetryPolicy, Retrying, anthropic,
+    gemini, openai, responses,
+};
 
 /// A provider as settings describe it. What is `None` keeps the default of its kind.
 #[derive(Clone, Debug)]
@@ -29,6 +32,11 @@ pub struct ProviderSpec {
     pub options: ProviderOptions,
     /// How failed calls are retried.
     pub retry: RetryPolicy,
+    /// When the endpoint is left alone because there is no connection to it.
+    pub circuit: CircuitPolicy,
+    /// Models of the same endpoint that are asked, in this order, when the one of a request does not answer; none by
+    /// default. For models of other providers, a program puts a [`Fallback`] around what it has built.
+    pub fallback_models: Vec<String>,
 }
 
 impl ProviderSpec {
@@ -43,6 +51,8 @@ impl ProviderSpec {
             connection: ConnectionOptions::default(),
             options: ProviderOptions::default(),
             retry: RetryPolicy::default(),
+            circuit: CircuitPolicy::default(),
+            fallback_models: Vec::new(),
         }
     }
 
@@ -78,7 +88,7 @@ impl ProviderSpec {
     }
 }
 
-/// The provider of `spec`, with its retries.
+/// The provider of `spec`, with its retries, its circuit breaker and its fallback models.
 ///
 /// For an `https` address the HTTP client is built at the same time on a thread that ends with that,
 /// so that a program's start does not wait for it.
@@ -87,12 +97,22 @@ impl ProviderSpec {
 ///
 /// `Configuration`, when the vendor's own endpoint has no key, or an option cannot be used.
 pub fn build(spec: ProviderSpec) -> Result<Arc<dyn Provider>, ProviderError> {
-    let retry = spec.retry;
+    let (retry, circuit) = (spec.retry, spec.circuit);
+    let fallback_models: Vec<Arc<str>> =
+        spec.fallback_models.iter().map(|model| model.as_str().into()).collect();
     let provider = spec.connect()?;
     if provider.url().starts_with("https:") {
         let early = provider.clone();
         // Without a thread to spare, the first call builds the client.
         let _ = std::thread::Builder::new().name("robota-http".into()).spawn(move || early.warm_up());
     }
-    Ok(Arc::new(Retrying::new(Arc::new(provider), retry)))
+    let guarded = Arc::new(CircuitBreaker::new(Arc::new(provider), circuit));
+    let retrying: Arc<dyn Provider> = Arc::new(Retrying::new(guarded, retry));
+    if fallback_models.is_empty() {
+        return Ok(retrying);
+    }
+    let others = fallback_models.into_iter().map(|model| (Arc::clone(&retrying), model));
+    let policy =
+        FallbackPolicy { restart_cut_streams: retry.restart_cut_streams, ..FallbackPolicy::default() };
+    Ok(Arc::new(Fallback::new(Arc::clone(&retrying), others, policy)))
 }

@@ -53,7 +53,7 @@ pub use observer::{CompactEvent, SessionObserver, ToolExecution};
 pub use permission::{ExternalApproval, PermissionAnswer, PermissionHandler, PermissionRequest, RuleKeeper};
 pub use replay::{
     CompactionReplay, Divergence, Expand, ReplayIssue, ReplayIssueCode, ReplayReport, ReplayValidation,
-    ReplayValidator, ReplayedTurn, SessionReplayRecord, TurnReplay, expand, replay,
+    ReplayValidator, ReplayedTurn, SessionReplayRecord, TurnReplay, expand, recorded_answers, replay,
     replay_session_log_entries, validate_session_replay_log_entries, validate_session_replay_log_items,
 };
 pub use session::{Denial, InjectedRole, Prompt, Session, SessionOptions, TurnOutcome};

@@ -13,7 +13,7 @@ use robota_core::{
 use serde_json::{Map, Value, json};
 
 use super::ending::Ending;
-use super::remarks::deeds;
+use super::remarks::{deeds, remarks};
 use crate::exit::Failure;
 
 /// Clients of the protocol compare this version; older ones are warned about.
@@ -103,12 +103,15 @@ impl Frames {
                 self.tool_results.insert(tool_call_id.clone(), result.clone());
                 Vec::new()
             }
-            EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, status } => {
+            EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, status, .. } => {
                 vec![self.frame(json!({
                     "type": "system", "subtype": "api_retry", "attempt": attempt.saturating_sub(1),
                     "max_retries": max_attempts.saturating_sub(1),
                     "retry_delay_ms": delay_ms, "error_status": status, "error": reason,
                 }))]
+            }
+            EventKind::ProviderFallback { .. } => {
+                remarks(kind).iter().map(|text| self.informational(text, "warning")).collect()
             }
             EventKind::PermissionDenied { tool_name, tool_call_id, parameters, reason, .. } => {
                 self.denials.push(json!({
@@ -280,7 +283,7 @@ pub(crate) fn startup_failure(failure: &Failure, session_id: &str, ambient: &Amb
 }
 
 fn tool_use(call: &ToolCall) -> Value {
-    let input = serde_json::from_str::<Map<String, Value>>(&call.arguments).unwrap_or_default();
+    let input = Some(call.parameters()).filter(Value::is_object).unwrap_or_else(|| json!({}));
     json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
 }
 

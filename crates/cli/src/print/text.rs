@@ -68,6 +68,8 @@ impl TextView {
                 self.denied.push((format!("{call}: {}", one_line(reason)), allow_rules.clone()));
             }
             EventKind::Complete { ended, .. } => self.end(*ended),
+            EventKind::ProviderRetry { abandoned: true, .. }
+            | EventKind::ProviderFallback { abandoned: true, .. } => self.begin_anew(kind),
             kind => remarks(kind).iter().for_each(|line| self.note(line)),
         }
     }
@@ -112,6 +114,13 @@ impl TextView {
         };
         self.end_line();
         self.printer.err(note);
+    }
+
+    /// What stands there of the answer is void: says so, and lets the answer begin on a line of its own.
+    fn begin_anew(&mut self, kind: &EventKind) {
+        self.end_line();
+        self.separate = false;
+        remarks(kind).iter().for_each(|line| self.note(line));
     }
 
     fn end_line(&mut self) {

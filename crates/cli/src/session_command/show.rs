@@ -109,6 +109,9 @@ fn lines_of_event(event: &Event) -> Vec<String> {
         EventKind::ProviderRetry { reason, attempt, .. } => {
             vec![format!("  … {}; attempt {attempt}", plain(reason))]
         }
+        EventKind::ProviderFallback { provider, model, reason, .. } => {
+            vec![format!("  … {}; {} ({}) is asked instead", plain(reason), plain(model), plain(provider))]
+        }
         EventKind::Hook { .. } => lines_of_hook(&event.kind),
         EventKind::ContextCompact { trigger, before, after, summarized_messages, kept_messages, .. } => {
             let asked = if *trigger == CompactTrigger::Manual { ", as it was asked for" } else { "" };
@@ -230,8 +233,7 @@ fn lines_of(message: &Message) -> Vec<String> {
 }
 
 fn call_line(call: &ToolCall) -> String {
-    let parameters = serde_json::from_str::<Value>(&call.arguments).unwrap_or_default();
-    format!("● {} {}", call.name, first_argument(&parameters))
+    format!("● {} {}", call.name, first_argument(&call.parameters()))
 }
 
 /// The lines of a text behind a mark; the rest is counted.

@@ -156,3 +156,15 @@ fn a_reader_that_goes_away_is_no_panic() {
     let last = context.log().pop().unwrap();
     assert_eq!(last["event"], "session_shutdown", "the turn ran to its end");
 }
+
+#[test]
+fn an_answer_that_broke_off_is_said_to_be_void_and_begins_on_a_line_of_its_own() {
+    let script = || Script::new().reply(Reply::new().text("Half an").cut()).reply("A whole answer.");
+    let run = Context::new(script()).run(&["-p", "x"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "Half an\nA whole answer.\n"));
+    let said = "the answer so far is void and begins anew: attempt 2 of";
+    assert!(run.stderr.contains(said), "{}", run.stderr);
+
+    let run = Context::new(script()).run(&["-p", "x", "--output-format", "json"]);
+    assert_eq!(run.assert_success().frames()[0]["result"], "A whole answer.");
+}

@@ -10,6 +10,8 @@ use crate::{
 /// Everything received of one answer so far.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
+    /// Id of the provider that writes it.
+    provider: String,
     pub(super) text: String,
     pub(super) usage: Usage,
     pub(super) response_id: Option<String>,
@@ -24,18 +26,25 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    /// The answer that `provider` is about to write.
+    pub(super) fn of(provider: impl Into<String>) -> Self {
+        Self { provider: provider.into(), ..Self::default() }
+    }
+
     /// Takes the next event of the stream.
-    pub(super) fn take(&mut self, event: &ModelEvent, provider: &str) {
+    pub(super) fn take(&mut self, event: &ModelEvent) {
         match event {
             ModelEvent::Started { response_id, model } => {
                 self.response_id.clone_from(response_id);
-                self.model.clone_from(model);
+                if model.is_some() {
+                    self.model.clone_from(model);
+                }
             }
             ModelEvent::TextDelta(delta) => self.text.push_str(delta),
             ModelEvent::ThinkingDelta(delta) => self.thinking.push_str(delta),
-            ModelEvent::ThinkingEnd { signature } => self.end_thinking(provider, signature.clone()),
+            ModelEvent::ThinkingEnd { signature } => self.end_thinking(signature.clone()),
             ModelEvent::RedactedThinking(data) => self.reasoning.push(Reasoning {
-                provider: provider.to_owned(),
+                provider: self.provider.clone(),
                 text: String::new(),
                 signature: None,
                 redacted: Some(data.clone()),
@@ -56,7 +65,10 @@ impl Answer {
             ModelEvent::NativeContent { format, items } => {
                 self.native = Some(Part::Native { format: format.clone(), items: items.clone() });
             }
-            ModelEvent::Retry { .. } | ModelEvent::Fallback { .. } => *self = Self::default(),
+            ModelEvent::Retry { .. } => self.begin_anew(),
+            ModelEvent::Fallback { provider, model, .. } => {
+                *self = Self { model: Some(model.clone()), ..Self::of(provider.as_str()) };
+            }
             ModelEvent::Finish(reason) => self.finish = Some(reason.clone()),
             ModelEvent::ToolCallEnd { .. }
             | ModelEvent::Citation(_)
@@ -65,10 +77,17 @@ impl Answer {
         }
     }
 
-    fn end_thinking(&mut self, provider: &str, signature: Option<String>) {
+    /// What was received is void; who writes the answer is the same.
+    fn begin_anew(&mut self) {
+        let (provider, model) = (std::mem::take(&mut self.provider), self.model.take());
+        *self = Self { model, ..Self::of(provider) };
+    }
+
+    fn end_thinking(&mut self, signature: Option<String>) {
         let text = std::mem::take(&mut self.thinking);
         if !text.is_empty() || signature.is_some() {
-            self.reasoning.push(Reasoning { provider: provider.to_owned(), text, signature, redacted: None });
+            let provider = self.provider.clone();
+            self.reasoning.push(Reasoning { provider, text, signature, redacted: None });
         }
     }
 
@@ -90,12 +109,11 @@ impl Answer {
     /// ids that are missing or already used in `history` are replaced.
     pub(super) fn into_message(
         mut self,
-        provider: &str,
         round: u32,
         history: &[MessageRef],
         ambient: &Ambient,
     ) -> (Message, Map<String, Value>) {
-        self.end_thinking(provider, None);
+        self.end_thinking(None);
         let mut calls: Vec<ToolCall> = self.calls.drain(..).map(|(_, call)| call).collect();
         let renamed = make_ids_unique(&mut calls, history, ambient);
         (self.message(calls, round, MessageState::Complete, ambient), renamed)

@@ -218,7 +218,8 @@ impl Agent {
         if calls.is_empty() {
             return Ok(if paused { Next::Round } else { Next::End(after_answer(&finish)) });
         }
-        let report = self.run_batch(turn, tally.rounds, &calls).await?;
+        let cut_off = matches!(finish, FinishReason::MaxTokens | FinishReason::ContextWindow);
+        let report = self.run_batch(turn, tally.rounds, &calls, cut_off).await?;
         tally.unknown_rounds = if report.only_unknown { tally.unknown_rounds + 1 } else { 0 };
         tally.left_out = report.left_out;
         Ok(Next::Round)
@@ -286,9 +287,7 @@ impl Agent {
         let (usage, finish) = (answer.usage, answer.finish.clone().unwrap_or(FinishReason::EndTurn));
         let (response_id, model) = (answer.response_id.clone(), answer.model.clone());
         let empty = answer.is_empty();
-        let provider = self.config.provider.info();
-        let (message, renamed_calls) =
-            answer.into_message(&provider.id, tally.rounds, history, &self.config.ambient);
+        let (message, renamed_calls) = answer.into_message(tally.rounds, history, &self.config.ambient);
         let calls = message.tool_calls().to_vec();
         turn.sink.emit(EventKind::ProviderResponseNormalized {
             round: tally.rounds,

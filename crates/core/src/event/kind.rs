@@ -151,6 +151,9 @@ pub enum EventKind {
         /// HTTP status of the failure.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         status: Option<u16>,
+        /// What was streamed of the answer since its request is void: it begins anew.
+        #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+        abandoned: bool,
     },
     /// A model call goes to another model, because the one that was asked for did not answer. What it had streamed
     /// is void.
@@ -161,6 +164,9 @@ pub enum EventKind {
         model: String,
         /// What went wrong before.
         reason: String,
+        /// What was streamed of the answer since its request is void: it begins anew.
+        #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+        abandoned: bool,
     },
     /// A provider ran a tool of its own.
     ServerTool {

@@ -81,6 +81,8 @@ struct Details {
     message: String,
     status: Option<u16>,
     retry_after: Option<Duration>,
+    /// What the server says, where that is not what the kind says.
+    retryable: Option<bool>,
     request_id: Option<String>,
     hint: Option<String>,
     field: Option<String>,
@@ -96,6 +98,7 @@ impl ProviderError {
             message: message.into(),
             status: None,
             retry_after: None,
+            retryable: None,
             request_id: None,
             hint: None,
             field: None,
@@ -114,6 +117,13 @@ impl ProviderError {
     #[must_use]
     pub fn with_retry_after(mut self, wait: Duration) -> Self {
         self.0.retry_after = Some(wait);
+        self
+    }
+
+    /// The same error, of which the server itself says whether the same request may succeed a little later.
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: bool) -> Self {
+        self.0.retryable = Some(retryable);
         self
     }
 
@@ -184,7 +194,7 @@ impl ProviderError {
     /// Whether the same request may succeed a little later.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        self.0.kind.is_retryable()
+        self.0.retryable.unwrap_or(self.0.kind.is_retryable())
     }
 }
 

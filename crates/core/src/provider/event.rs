@@ -79,6 +79,8 @@ pub enum ModelEvent {
         reason: String,
         /// HTTP status of the failure.
         status: Option<u16>,
+        /// Text, thinking or a call of the attempt was given out before it failed.
+        abandoned: bool,
     },
     /// The call goes to another model, because the one that was asked for did not answer. Whatever was streamed before
     /// is void.
@@ -89,6 +91,8 @@ pub enum ModelEvent {
         model: String,
         /// What went wrong before, for a person.
         reason: String,
+        /// Text, thinking or a call of the model before was given out.
+        abandoned: bool,
     },
     /// A native payload of the provider, without credentials, for the log. Only where
     /// [`ModelRequest::raw_capture`](super::ModelRequest::raw_capture) asks for it.

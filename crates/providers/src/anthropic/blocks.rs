@@ -137,7 +137,7 @@ impl Blocks {
             self.push(&Block::ToolUse {
                 id: &carried::id(&call.id),
                 name: &carried::name(&call.name),
-                input: carried::raw_arguments(&call.arguments),
+                input: &carried::raw_arguments(&call.arguments),
             });
         }
     }

@@ -11,7 +11,7 @@ use robota_core::{ProviderError, ProviderErrorKind};
 use tokio::time::timeout;
 
 use super::idle::within_idle_time;
-use super::wait::requested_wait;
+use super::wait::{requested_wait, should_retry};
 use super::{Frames, LazyClient};
 use crate::api_error::ApiError;
 use crate::endpoint::Endpoint;
@@ -136,11 +136,13 @@ impl Exchange {
     }
 
     async fn refusal(&self, response: Response, idle: Duration, request_id: Option<String>) -> Refusal {
-        let wait = requested_wait(response.headers());
         let status = response.status().as_u16();
+        let wait = requested_wait(status, response.headers());
+        let should_retry = should_retry(response.headers());
         let body = beginning(self.bytes(response, idle), MAX_REFUSAL_BYTES).await;
         let mut error = ApiError::from_body(status, &body);
         error.request_id = request_id.or(error.request_id);
+        error.should_retry = should_retry;
         Refusal { error, wait, body }
     }
 

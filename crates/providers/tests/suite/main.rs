@@ -17,8 +17,12 @@ mod failures;
 #[cfg(test)]
 mod gemini;
 #[cfg(test)]
+mod fallbacks;
+#[cfg(test)]
 mod reaching;
 #[cfg(test)]
 mod responses;
 #[cfg(test)]
 mod retries;
+#[cfg(test)]
+mod tool_names;

@@ -308,6 +308,7 @@ async fn retries_are_shown_and_what_was_streamed_before_is_void() {
         delay_ms: 1,
         reason: "busy".into(),
         status: Some(529),
+        abandoned: true,
     };
     let reply = Reply::new().text("Half a summ").event(retry).text("A summary.");
     let bench = Bench::new(reply, talk());

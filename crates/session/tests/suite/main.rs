@@ -29,6 +29,7 @@ mod recorded;
 mod replay;
 mod rerun_compaction;
 mod run;
+mod run_again;
 mod scene;
 mod snapshots;
 mod store;

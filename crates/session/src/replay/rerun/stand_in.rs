@@ -13,7 +13,7 @@ use robota_core::{
 use tokio_util::sync::CancellationToken;
 
 use super::progress::Progress;
-use crate::replay::recording::RecordedAnswer;
+use crate::replay::answers::events_of;
 
 /// A model that gives the recorded answers in order, and has every request checked.
 pub(super) struct StandInModel {
@@ -37,7 +37,11 @@ impl Provider for StandInModel {
     fn stream(&self, request: ModelRequest, _: CancellationToken) -> ModelStream {
         let recorded = self.progress.made(&request);
         let events = match recorded.map(|recorded| recorded.answer.as_ref()) {
-            Some(Some(answer)) => events_of(answer).into_iter().map(Ok).collect(),
+            Some(Some(answer)) => {
+                let mut events = events_of(answer.message.as_deref(), &self.info.id);
+                events.push(ModelEvent::Finish(answer.finish.clone()));
+                events.into_iter().map(Ok).collect()
+            }
             // A turn goes on after a call that failed only where the provider refused its length.
             Some(None) if self.progress.goes_on() => vec![failure(ProviderErrorKind::ContextLength)],
             _ => vec![failure(ProviderErrorKind::Protocol)],
@@ -48,29 +52,6 @@ impl Provider for StandInModel {
 
 fn failure(kind: ProviderErrorKind) -> Result<ModelEvent, ProviderError> {
     Err(ProviderError::new(kind, "the recording has no answer"))
-}
-
-fn events_of(answer: &RecordedAnswer) -> Vec<ModelEvent> {
-    let mut events = Vec::new();
-    let body = answer.message.as_ref().map(|message| &message.body);
-    if let Some(Body::Assistant { content, tool_calls, reasoning, .. }) = body {
-        for block in reasoning {
-            if let Some(data) = &block.redacted {
-                events.push(ModelEvent::RedactedThinking(data.clone()));
-            } else {
-                events.push(ModelEvent::ThinkingDelta(block.text.clone()));
-                events.push(ModelEvent::ThinkingEnd { signature: block.signature.clone() });
-            }
-        }
-        events.extend(content.iter().map(|text| ModelEvent::TextDelta(text.clone())));
-        for (index, call) in tool_calls.iter().enumerate() {
-            events.push(ModelEvent::ToolCallStart { index, id: call.id.clone(), name: call.name.clone() });
-            events.push(ModelEvent::ToolCallArguments { index, delta: call.arguments.clone() });
-            events.push(ModelEvent::ToolCallEnd { index });
-        }
-    }
-    events.push(ModelEvent::Finish(answer.finish.clone()));
-    events
 }
 
 /// The recorded results of calls, by id. An id may come again when its first call is compacted away.

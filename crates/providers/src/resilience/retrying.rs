@@ -1,64 +1,27 @@
-//! The one place where failed model calls are tried again.
+//! Failed model calls, tried again.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use backon::ExponentialBackoff;
 use futures_util::{StreamExt, stream};
 use robota_core::{
-    ModelEvent, ModelRequest, ModelStream, Provider, ProviderError, ProviderErrorKind, ProviderInfo,
+    ModelEvent, ModelRequest, ModelStream, NativeWebTools, NativeWebToolsReport, Provider, ProviderError,
+    ProviderErrorKind, ProviderInfo,
 };
+use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-/// How often and how patiently a call is tried again.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[expect(clippy::exhaustive_structs, reason = "plain data, built with `..Default::default()`")]
-pub struct RetryPolicy {
-    /// Attempts in all, the first included; 5. With 1, nothing is retried.
-    pub max_attempts: u32,
-    /// Pause before the second attempt; 500 ms.
-    pub base_delay: Duration,
-    /// By what each pause is longer than the one before; 2.
-    pub factor: f32,
-    /// Longest pause before jitter; 30 s.
-    pub max_delay: Duration,
-    /// Whether each pause gets a random addition of up to its own length, so that many clients do
-    /// not come back all at once; true.
-    pub jitter: bool,
-    /// Longest pause a server may ask for; 120 s. When it asks for more, the call fails.
-    pub max_retry_after: Duration,
-}
-
-impl Default for RetryPolicy {
-    fn default() -> Self {
-        Self {
-            max_attempts: 5,
-            base_delay: Duration::from_millis(500),
-            factor: 2.0,
-            max_delay: Duration::from_secs(30),
-            jitter: true,
-            max_retry_after: Duration::from_secs(120),
-        }
-    }
-}
-
-impl RetryPolicy {
-    fn pauses(&self) -> ExponentialBackoff {
-        let builder = ExponentialBuilder::new()
-            .with_min_delay(self.base_delay)
-            .with_factor(self.factor)
-            .with_max_delay(self.max_delay)
-            .with_max_times(usize::try_from(self.max_attempts.saturating_sub(1)).unwrap_or(usize::MAX));
-        if self.jitter { builder.with_jitter().build() } else { builder.build() }
-    }
-}
+use super::RetryPolicy;
+use super::visible::is_visible;
 
 /// A provider that tries failed calls of another one again.
 ///
-/// Only failures that may pass ([`ProviderError::is_retryable`]), and only until something visible
-/// has arrived: text, thinking or a tool call. After that the failure goes up, and the caller
-/// decides what becomes of the partial answer. Before each pause comes a [`ModelEvent::Retry`];
-/// cancelling ends a pause at once.
+/// Only failures that may pass ([`ProviderError::is_retryable`]). An answer that breaks off in the middle begins
+/// anew, as far as the policy lets it: what was given out of it is void, and the [`ModelEvent::Retry`] that comes
+/// before each pause says so. An answer is never put together from two attempts, because no model goes on where
+/// another call of it has ended. Where tools of the provider itself have run, which may cost money and may act, an
+/// answer begins anew only once. Cancelling ends a pause at once.
 pub struct Retrying {
     inner: Arc<dyn Provider>,
     policy: RetryPolicy,
@@ -77,6 +40,10 @@ impl Provider for Retrying {
         self.inner.info()
     }
 
+    fn configure_native_web_tools(&self, model: &str, wanted: NativeWebTools) -> NativeWebToolsReport {
+        self.inner.configure_native_web_tools(model, wanted)
+    }
+
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {
         let attempts = Box::new(Attempts {
             current: Some(self.inner.stream(request.clone(), cancel.clone())),
@@ -85,8 +52,11 @@ impl Provider for Retrying {
             cancel,
             pauses: self.policy.pauses(),
             policy: self.policy,
+            ends: self.policy.deadline.and_then(|limit| Instant::now().checked_add(limit)),
             attempt: 1,
             visible: false,
+            server_tool: false,
+            repeated_server_tool: false,
             pause: None,
         });
         stream::unfold(attempts, |mut attempts| async move {
@@ -96,6 +66,8 @@ impl Provider for Retrying {
     }
 }
 
+type Step = Option<Result<ModelEvent, ProviderError>>;
+
 /// One call with all its attempts.
 struct Attempts {
     inner: Arc<dyn Provider>,
@@ -103,27 +75,49 @@ struct Attempts {
     cancel: CancellationToken,
     pauses: ExponentialBackoff,
     policy: RetryPolicy,
+    /// When it must be over.
+    ends: Option<Instant>,
     attempt: u32,
-    /// Something arrived that a user may have seen.
+    /// Something of this attempt arrived that a user may have seen.
     visible: bool,
+    /// The provider has run a tool of its own in this attempt.
+    server_tool: bool,
+    /// An attempt in which it did so was followed by another one.
+    repeated_server_tool: bool,
     /// The attempt that runs; `None` in a pause and at the end.
     current: Option<ModelStream>,
     pause: Option<Duration>,
 }
 
 impl Attempts {
-    async fn next(&mut self) -> Option<Result<ModelEvent, ProviderError>> {
-        if let Some(pause) = self.pause.take() {
+    async fn next(&mut self) -> Step {
+        let Some(ends) = self.ends else { return self.step().await };
+        match timeout_at(ends, self.step()).await {
+            Ok(step) => step,
+            Err(_) => {
+                self.current = None;
+                (self.ends, self.pause) = (None, None);
+                Some(Err(self.too_late()))
+            }
+        }
+    }
+
+    async fn step(&mut self) -> Step {
+        if let Some(pause) = self.pause {
             tokio::select! {
                 biased;
-                () = self.cancel.cancelled() => return Some(Err(cancelled())),
-                () = tokio::time::sleep(pause) => {}
+                () = self.cancel.cancelled() => {
+                    self.pause = None;
+                    return Some(Err(cancelled()));
+                }
+                () = sleep(pause) => self.pause = None,
             }
             self.current = Some(self.inner.stream(self.request.clone(), self.cancel.clone()));
         }
         match self.current.as_mut()?.next().await {
             Some(Ok(event)) => {
                 self.visible |= is_visible(&event);
+                self.server_tool |= matches!(event, ModelEvent::ServerTool { .. });
                 Some(Ok(event))
             }
             Some(Err(error)) => {
@@ -140,7 +134,7 @@ impl Attempts {
 
     /// A pause when the failure may pass, or else the failure.
     fn after(&mut self, error: ProviderError) -> Result<ModelEvent, ProviderError> {
-        if self.visible || !error.is_retryable() || self.cancel.is_cancelled() {
+        if !error.is_retryable() || self.cancel.is_cancelled() || !self.may_begin_anew() {
             return Err(error);
         }
         let Some(pause) = self.pauses.next() else { return Err(error) };
@@ -154,8 +148,15 @@ impl Attempts {
             )));
         }
         let pause = asked.unwrap_or(pause);
+        if let (Some(ends), Some(limit)) = (self.ends, self.policy.deadline)
+            && ends.saturating_duration_since(Instant::now()) <= pause
+        {
+            let hint = format!("there was no time for another attempt: a call may take {limit:?} in all");
+            return Err(error.with_hint(hint));
+        }
         self.attempt += 1;
         self.pause = Some(pause);
+        self.repeated_server_tool |= std::mem::take(&mut self.server_tool);
         tracing::debug!(attempt = self.attempt, ?pause, %error, "model call failed, trying again");
         Ok(ModelEvent::Retry {
             attempt: self.attempt,
@@ -163,20 +164,24 @@ impl Attempts {
             delay_ms: u64::try_from(pause.as_millis()).unwrap_or(u64::MAX),
             reason: error.to_string(),
             status: error.status(),
+            abandoned: std::mem::take(&mut self.visible),
         })
     }
-}
 
-fn is_visible(event: &ModelEvent) -> bool {
-    matches!(
-        event,
-        ModelEvent::TextDelta(_)
-            | ModelEvent::ThinkingDelta(_)
-            | ModelEvent::ThinkingEnd { .. }
-            | ModelEvent::RedactedThinking(_)
-            | ModelEvent::ToolCallStart { .. }
-            | ModelEvent::ServerTool { .. }
-    )
+    /// Whether what has come of the answer may be given up.
+    const fn may_begin_anew(&self) -> bool {
+        !self.visible || (self.policy.restart_cut_streams && !(self.server_tool && self.repeated_server_tool))
+    }
+
+    fn too_late(&self) -> ProviderError {
+        let limit = self.policy.deadline.unwrap_or_default();
+        let attempt = self.attempt;
+        let message =
+            format!("the model call was given up in attempt {attempt}: it took more than {limit:?} in all");
+        ProviderError::new(ProviderErrorKind::Timeout, message)
+            .with_retryable(false)
+            .with_hint("allow model calls more time, or no limit of all attempts together")
+    }
 }
 
 fn cancelled() -> ProviderError {
