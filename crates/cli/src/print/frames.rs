@@ -7,12 +7,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use robota_core::{
-    Ambient, Body, EventKind, HistoryMutation, Message, ModelInfo, RequestPurpose, SessionId, ToolCall,
-    TurnEnd, Usage,
+    Ambient, Body, EventKind, HistoryMutation, Message, ModelInfo, NativeWebToolsReport, Part,
+    RequestPurpose, SessionId, ToolCall, TurnEnd, Usage,
 };
 use serde_json::{Map, Value, json};
 
 use super::ending::Ending;
+use super::parts::part_label;
 use super::remarks::deeds;
 use crate::exit::Failure;
 
@@ -27,6 +28,7 @@ pub(crate) struct SessionFacts<'a> {
     pub(crate) tools: Vec<String>,
     pub(crate) permission_mode: &'a str,
     pub(crate) api_key_source: &'a str,
+    pub(crate) native_web_tools: Option<&'a NativeWebToolsReport>,
 }
 
 /// Turns the events of one turn into frames.
@@ -68,7 +70,7 @@ impl Frames {
 
     /// The first frame of a turn.
     pub(crate) fn init(&self, facts: &SessionFacts<'_>) -> Value {
-        self.frame(json!({
+        let mut frame = self.frame(json!({
             "type": "system",
             "subtype": "init",
             "cwd": facts.cwd.to_string_lossy(),
@@ -84,7 +86,13 @@ impl Frames {
             "agents": [],
             "claude_code_version": PROTOCOL_VERSION,
             "robota_version": env!("CARGO_PKG_VERSION"),
-        }))
+        }));
+        let supported =
+            |report: &&NativeWebToolsReport| report.web_search.supported || report.web_fetch.supported;
+        if let Some(report) = facts.native_web_tools.filter(supported) {
+            insert(&mut frame, "native_web_tools", json!(report));
+        }
+        frame
     }
 
     /// The frames of one event, in order; the last event of a turn gives its result.
@@ -133,6 +141,11 @@ impl Frames {
                 let said = said.map(|text| self.said(hook_event_name, text, "info"));
                 let failed = failures.iter().map(|text| self.said(hook_event_name, text, "warning"));
                 said.chain(failed).collect()
+            }
+            EventKind::ServerTool { tool, query } => {
+                let mut frame = self.informational(&format!("the provider runs {tool}: {query}"), "info");
+                insert(&mut frame, "server_tool", json!({"name": tool, "query": query}));
+                vec![frame]
             }
             EventKind::PermissionResolved { note: Some(note), .. } => vec![self.informational(note, "info")],
             EventKind::Complete { ended, rounds, usage, duration_ms, api_duration_ms, .. } => {
@@ -185,7 +198,8 @@ impl Frames {
                 let blocks = thinking.chain(text).chain(calls);
                 blocks.map(|block| self.assistant(&message.id, &block, usage)).collect()
             }
-            Body::Tool { content, tool_call_id, is_error, .. } => {
+            Body::Tool { content, tool_call_id, is_error, parts, .. } => {
+                let content = seen(content, parts);
                 let mut block =
                     json!({"type": "tool_result", "tool_use_id": tool_call_id, "content": content});
                 if *is_error {
@@ -279,6 +293,16 @@ pub(crate) fn startup_failure(failure: &Failure, session_id: &str, ambient: &Amb
     })
 }
 
+/// What the model sees of a result: its text, and further parts by what they are.
+fn seen(content: &str, parts: &[Part]) -> Value {
+    if parts.is_empty() {
+        return json!(content);
+    }
+    let text = (!content.is_empty()).then(|| content.to_owned());
+    let texts = text.into_iter().chain(parts.iter().filter_map(part_label));
+    texts.map(|text| json!({"type": "text", "text": text})).collect()
+}
+
 fn tool_use(call: &ToolCall) -> Value {
     let input = serde_json::from_str::<Map<String, Value>>(&call.arguments).unwrap_or_default();
     json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
@@ -316,6 +340,7 @@ mod tests {
             tools: Vec::new(),
             permission_mode: "default",
             api_key_source: "none",
+            native_web_tools: None,
         };
         let mut frames = Frames::new(&facts, ModelTable::builtin().lookup("m"), fixed_ambient());
         let mut written: Vec<Value> = kinds.into_iter().flat_map(|kind| frames.of(&kind)).collect();

@@ -306,6 +306,17 @@ pub enum EventKind {
         /// How long it ran, in milliseconds.
         duration_ms: u64,
     },
+    /// The answer of the turn is valid against the schema that was asked for.
+    StructuredOutput {
+        /// The answer.
+        value: Value,
+        /// The provider itself was asked to keep to the schema; otherwise the model was told it with the prompt.
+        #[serde(default)]
+        native: bool,
+        /// How often the model was sent back to mend its answer.
+        #[serde(default)]
+        repairs: u32,
+    },
     /// A tool's answer is part of the history.
     ToolMessageCommitted {
         /// Id of the call.

@@ -129,10 +129,13 @@ impl<'a> Run<'a> {
     /// The value that the turn has come to. Where there should be one and is none, the turn has failed.
     fn conclude(&self, report: &mut TurnReport) -> Option<Value> {
         let (structured, ended) = (self.structured.as_ref()?, *report.outcome.as_ref().ok()?);
-        structured.conclude(ended).unwrap_or_else(|error| {
-            report.outcome = Err(error);
-            None
-        })
+        match structured.conclude(ended) {
+            Ok(value) => value.inspect(|value| self.session.journal.emit(structured.event(value))),
+            Err(error) => {
+                report.outcome = Err(error);
+                None
+            }
+        }
     }
 
     /// The turn itself: what comes before the model, and the engine.

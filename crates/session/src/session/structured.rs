@@ -7,7 +7,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use robota_core::{
-    Body, Error, ErrorKind, MessageRef, MessageState, Provider, ResponseFormat, TurnEnd, system_reminder,
+    Body, Error, ErrorKind, EventKind, MessageRef, MessageState, Provider, ResponseFormat, TurnEnd,
+    system_reminder,
 };
 use serde_json::Value;
 
@@ -115,6 +116,15 @@ impl Structured {
                 .with_hint("Ask for less at once, or allow more output tokens.")),
             (TurnEnd::Refused, _) => Err(failed("the model declined to answer")),
             _ => Ok(None),
+        }
+    }
+
+    /// The event that tells the value of the turn.
+    pub(super) fn event(&self, value: &Value) -> EventKind {
+        EventKind::StructuredOutput {
+            value: value.clone(),
+            native: self.native,
+            repairs: self.lock().repairs,
         }
     }
 

@@ -15,6 +15,7 @@ pub(super) fn configured(options: &SessionOptions) -> NativeWebToolsReport {
     let mut report = options.provider.configure_native_web_tools(&options.model, wanted);
     object(&mut report.web_search, search);
     object(&mut report.web_fetch, fetch);
+    tracing::debug!(model = %options.model, ?report, "web tools of the provider");
     report
 }
 
