@@ -162,3 +162,59 @@ fn because(what: &str, reason: Option<&str>) -> String {
         None => what.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use robota_core::{History, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn each_source_is_one_harmless_line_and_comes_once() {
+        let citation = |title: Option<&str>, url: Option<&str>| Citation {
+            title: title.map(str::to_owned),
+            url: url.map(str::to_owned),
+            text: Some("cited".to_owned()),
+        };
+        let mut ending = Ending {
+            citations: vec![
+                citation(Some("Bolts\u{1b}[2J of\nthe world"), Some("https://a.example")),
+                citation(None, Some("https://b.example")),
+                citation(Some("Again"), Some("https://a.example")),
+                citation(Some("A book"), None),
+                citation(None, None),
+            ],
+            ..Ending::default()
+        };
+        let expected = ["Bolts [2J of the world - https://a.example", "https://b.example", "A book"];
+        assert_eq!(ending.sources(), expected);
+        ending.structured = Some(json!({}));
+        assert_eq!(ending.sources(), [""; 0]);
+    }
+
+    #[test]
+    fn a_value_and_the_sources_of_the_last_answer_stand_among_the_fields() {
+        let mut history = History::default();
+        let mut say = |ending: &mut Ending, text: &str, urls: &[&str]| {
+            let mut message = Message::assistant(text, Timestamp::default(), text);
+            let citations = urls.iter().map(|url| json!({"url": url})).collect();
+            message.metadata.insert("citations".into(), citations);
+            ending.note(&EventKind::HistoryMutation(history.append(message)));
+        };
+        let mut ending = Ending::default();
+        say(&mut ending, "I look.", &["https://old.example"]);
+        say(&mut ending, "Found.", &["https://a.example"]);
+        ending.note(&EventKind::StructuredOutput { value: json!({"n": 1}), native: true, repairs: 0 });
+        let expected = [
+            ("result", json!("Found.")),
+            ("terminal_reason", json!("completed")),
+            ("structured_output", json!({"n": 1})),
+            ("citations", json!([{"url": "https://a.example"}])),
+        ];
+        assert_eq!(ending.fields(TurnEnd::Completed), expected);
+        let mut plain = Ending::default();
+        say(&mut plain, "I look.", &["https://old.example"]);
+        say(&mut plain, "Nothing.", &[]);
+        assert_eq!(plain.fields(TurnEnd::Completed).len(), 2);
+    }
+}

@@ -13,7 +13,7 @@ use robota_core::{
 use serde_json::{Map, Value, json};
 
 use super::ending::Ending;
-use super::parts::part_label;
+use super::parts::content_of;
 use super::remarks::deeds;
 use crate::exit::Failure;
 
@@ -199,7 +199,7 @@ impl Frames {
                 blocks.map(|block| self.assistant(&message.id, &block, usage)).collect()
             }
             Body::Tool { content, tool_call_id, is_error, parts, .. } => {
-                let content = seen(content, parts);
+                let content = content_of(content, parts);
                 let mut block =
                     json!({"type": "tool_result", "tool_use_id": tool_call_id, "content": content});
                 if *is_error {
@@ -291,16 +291,6 @@ pub(crate) fn startup_failure(failure: &Failure, session_id: &str, ambient: &Amb
         "errors": errors, "terminal_reason": "startup_error", "total_cost_usd": 0.0,
         "usage": anthropic_usage(Usage::default()), "permission_denials": [],
     })
-}
-
-/// What the model sees of a result: its text, and further parts by what they are.
-fn seen(content: &str, parts: &[Part]) -> Value {
-    if parts.is_empty() {
-        return json!(content);
-    }
-    let text = (!content.is_empty()).then(|| content.to_owned());
-    let texts = text.into_iter().chain(parts.iter().filter_map(part_label));
-    texts.map(|text| json!({"type": "text", "text": text})).collect()
 }
 
 fn tool_use(call: &ToolCall) -> Value {
@@ -466,5 +456,13 @@ mod tests {
         assert_eq!(aborted(TurnAbortReason::Interrupted)[..2], told);
         assert_eq!(aborted(TurnAbortReason::Interrupted)[2], json!(["the turn was interrupted"]));
         assert_eq!(aborted(TurnAbortReason::Timeout)[2], json!(["the turn was aborted: it took too long"]));
+    }
+
+    #[test]
+    fn what_the_provider_runs_by_itself_is_told() {
+        let search = EventKind::ServerTool { tool: "web_search".into(), query: "bolts".into() };
+        let told = frames_of([search]);
+        assert_eq!(told[0]["content"], "the provider runs web_search: bolts");
+        assert_eq!(told[0]["server_tool"], json!({"name": "web_search", "query": "bolts"}));
     }
 }

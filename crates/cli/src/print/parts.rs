@@ -1,6 +1,7 @@
 //! Parts of messages that are no plain text, in words.
 
 use robota_core::Part;
+use serde_json::{Value, json};
 
 use crate::harmless::one_line;
 
@@ -21,6 +22,16 @@ pub(crate) fn part_label(part: &Part) -> Option<String> {
     }
 }
 
+/// What the model sees of a result, as frames tell it: its text, and further parts by what they are.
+pub(super) fn content_of(text: &str, parts: &[Part]) -> Value {
+    if parts.is_empty() {
+        return json!(text);
+    }
+    let text = (!text.is_empty()).then(|| text.to_owned());
+    let texts = text.into_iter().chain(parts.iter().filter_map(part_label));
+    texts.map(|text| json!({"type": "text", "text": text})).collect()
+}
+
 /// The size of what base64 `data` stands for.
 fn size(data: &str) -> String {
     match data.len() / 4 * 3 {
@@ -32,8 +43,6 @@ fn size(data: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -48,5 +57,11 @@ mod tests {
         assert_eq!(part_label(&image).unwrap(), "[image: image/png, 3 bytes]");
         let native = Part::Native { format: "f".into(), items: vec![json!({"secret": "s"})] };
         assert_eq!(part_label(&native), None);
+        let texts = json!([
+            {"type": "text", "text": "2 pages"},
+            {"type": "text", "text": "[image: image/png, 3 bytes]"},
+        ]);
+        assert_eq!(content_of("2 pages", &[image, native]), texts);
+        assert_eq!(content_of("plain", &[]), json!("plain"));
     }
 }

@@ -109,7 +109,8 @@ impl Structured {
         match (ended, state.last.take()) {
             (TurnEnd::Completed, Some(Ok(value))) => Ok(Some(value)),
             (TurnEnd::Completed, Some(Err(misfit))) => {
-                Err(failed(&format!("after {} repairs {misfit}", state.repairs)).with_hint(HINT))
+                let why = format!("after {} repairs it still cannot be used: {misfit}", state.repairs);
+                Err(failed(&why).with_hint(HINT))
             }
             (TurnEnd::Completed, None) => Err(failed("the model gave up on the task, and only said so")),
             (TurnEnd::OutputLimit, _) => Err(failed("the answer reached the output limit and is cut")
@@ -179,7 +180,8 @@ mod tests {
         assert_eq!((error.kind(), error.code()), (ErrorKind::StructuredOutput, "STRUCTURED_OUTPUT_ERROR"));
         assert_eq!(
             error.to_string(),
-            "there is no answer in the form of the schema: after 3 repairs it is not valid against the schema:\n\
+            "there is no answer in the form of the schema: after 3 repairs it still cannot be used: it is not valid \
+             against the schema:\n\
              - the whole: \"n\" is a required property"
         );
     }
