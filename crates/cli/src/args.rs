@@ -112,6 +112,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
     pub(crate) output_format: OutputFormat,
 
+    /// Answer with JSON that is valid against this JSON Schema, given as it is or as the path of a file
+    #[arg(long, value_name = "SCHEMA")]
+    pub(crate) json_schema: Option<String>,
+
     /// Model id
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,

@@ -6,6 +6,7 @@ mod demo;
 mod exit;
 mod harmless;
 mod host;
+mod json_schema;
 mod manual;
 mod permissions_args;
 mod permissions_command;

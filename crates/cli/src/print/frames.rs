@@ -7,12 +7,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use robota_core::{
-    Ambient, Body, EventKind, HistoryMutation, Message, ModelInfo, RequestPurpose, SessionId, ToolCall,
-    TurnEnd, Usage,
+    Ambient, Body, EventKind, HistoryMutation, Message, ModelInfo, NativeWebToolsReport, Part,
+    RequestPurpose, SessionId, ToolCall, TurnEnd, Usage,
 };
 use serde_json::{Map, Value, json};
 
 use super::ending::Ending;
+use super::parts::content_of;
 use super::remarks::{deeds, remarks};
 use crate::exit::Failure;
 
@@ -27,6 +28,7 @@ pub(crate) struct SessionFacts<'a> {
     pub(crate) tools: Vec<String>,
     pub(crate) permission_mode: &'a str,
     pub(crate) api_key_source: &'a str,
+    pub(crate) native_web_tools: Option<&'a NativeWebToolsReport>,
 }
 
 /// Turns the events of one turn into frames.
@@ -68,7 +70,7 @@ impl Frames {
 
     /// The first frame of a turn.
     pub(crate) fn init(&self, facts: &SessionFacts<'_>) -> Value {
-        self.frame(json!({
+        let mut frame = self.frame(json!({
             "type": "system",
             "subtype": "init",
             "cwd": facts.cwd.to_string_lossy(),
@@ -84,7 +86,13 @@ impl Frames {
             "agents": [],
             "claude_code_version": PROTOCOL_VERSION,
             "robota_version": env!("CARGO_PKG_VERSION"),
-        }))
+        }));
+        let supported =
+            |report: &&NativeWebToolsReport| report.web_search.supported || report.web_fetch.supported;
+        if let Some(report) = facts.native_web_tools.filter(supported) {
+            insert(&mut frame, "native_web_tools", json!(report));
+        }
+        frame
     }
 
     /// The frames of one event, in order; the last event of a turn gives its result.
@@ -137,6 +145,11 @@ impl Frames {
                 let failed = failures.iter().map(|text| self.said(hook_event_name, text, "warning"));
                 said.chain(failed).collect()
             }
+            EventKind::ServerTool { tool, query } => {
+                let mut frame = self.informational(&format!("the provider runs {tool}: {query}"), "info");
+                insert(&mut frame, "server_tool", json!({"name": tool, "query": query}));
+                vec![frame]
+            }
             EventKind::PermissionResolved { note: Some(note), .. } => vec![self.informational(note, "info")],
             EventKind::Complete { ended, rounds, usage, duration_ms, api_duration_ms, .. } => {
                 vec![self.result(*ended, *rounds, *usage, *duration_ms, *api_duration_ms)]
@@ -188,7 +201,8 @@ impl Frames {
                 let blocks = thinking.chain(text).chain(calls);
                 blocks.map(|block| self.assistant(&message.id, &block, usage)).collect()
             }
-            Body::Tool { content, tool_call_id, is_error, .. } => {
+            Body::Tool { content, tool_call_id, is_error, parts, .. } => {
+                let content = content_of(content, parts);
                 let mut block =
                     json!({"type": "tool_result", "tool_use_id": tool_call_id, "content": content});
                 if *is_error {
@@ -319,6 +333,7 @@ mod tests {
             tools: Vec::new(),
             permission_mode: "default",
             api_key_source: "none",
+            native_web_tools: None,
         };
         let mut frames = Frames::new(&facts, ModelTable::builtin().lookup("m"), fixed_ambient());
         let mut written: Vec<Value> = kinds.into_iter().flat_map(|kind| frames.of(&kind)).collect();
@@ -444,5 +459,13 @@ mod tests {
         assert_eq!(aborted(TurnAbortReason::Interrupted)[..2], told);
         assert_eq!(aborted(TurnAbortReason::Interrupted)[2], json!(["the turn was interrupted"]));
         assert_eq!(aborted(TurnAbortReason::Timeout)[2], json!(["the turn was aborted: it took too long"]));
+    }
+
+    #[test]
+    fn what_the_provider_runs_by_itself_is_told() {
+        let search = EventKind::ServerTool { tool: "web_search".into(), query: "bolts".into() };
+        let told = frames_of([search]);
+        assert_eq!(told[0]["content"], "the provider runs web_search: bolts");
+        assert_eq!(told[0]["server_tool"], json!({"name": "web_search", "query": "bolts"}));
     }
 }

@@ -44,7 +44,11 @@ impl View {
 
     fn begin(args: &RunArgs, composition: &Composition, session: &Session) -> Self {
         if !args.output_format.is_json() {
-            return Self::Text(Box::new(TextView::new(args.verbose, host::no_color())));
+            return Self::Text(Box::new(TextView::new(
+                args.verbose,
+                host::no_color(),
+                args.json_schema.is_some(),
+            )));
         }
         let options = &composition.assembly.options;
         let facts = SessionFacts {
@@ -53,6 +57,7 @@ impl View {
             model: &composition.model.model,
             tools: options.tools.iter().map(|tool| tool.spec().name.clone()).collect(),
             permission_mode: session.permission_mode().as_str(),
+            native_web_tools: session.native_web_tools(),
             api_key_source: if composition.model.credential.is_some() { "user" } else { "none" },
         };
         let frames = Frames::new(&facts, composition.model_info.clone(), options.ambient.clone());

@@ -1,7 +1,7 @@
 //! `robota session show`.
 
 use robota_core::{
-    Body, CompactTrigger, Event, EventKind, HistoryMutation, HookDecision, Message, MessageState,
+    Body, CompactTrigger, Event, EventKind, HistoryMutation, HookDecision, Message, MessageState, Part,
     PermissionResolution, ToolCall, TurnAbortReason,
 };
 use robota_session::SessionStore;
@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{Shelf, count, json_of, written};
 use crate::exit::{Exit, Failure};
 use crate::harmless::one_line as plain;
+use crate::print::parts::part_label;
 use crate::print::text::first_argument;
 use crate::session_args::Query;
 use crate::stdout::Output;
@@ -105,6 +106,11 @@ fn lines_of_event(event: &Event) -> Vec<String> {
         EventKind::PermissionDenied { reason, .. } => vec![format!("  not allowed: {}", plain(reason))],
         EventKind::ServerTool { tool, query } => {
             vec![format!("● {} {} (run by the provider)", plain(tool), plain(query))]
+        }
+        EventKind::StructuredOutput { repairs: 0, .. } => vec!["(the answer fits the schema)".to_owned()],
+        EventKind::StructuredOutput { repairs, .. } => {
+            let repairs = count(*repairs as usize, "repair", "repairs");
+            vec![format!("(the answer fits the schema, after {repairs})")]
         }
         EventKind::ProviderRetry { reason, attempt, .. } => {
             vec![format!("  … {}; attempt {attempt}", plain(reason))]
@@ -218,18 +224,35 @@ const fn abort(reason: TurnAbortReason) -> &'static str {
 
 fn lines_of(message: &Message) -> Vec<String> {
     match &message.body {
-        Body::User { content, .. } => marked("> ", content, usize::MAX),
+        Body::User { content, parts, .. } => {
+            let mut lines = marked("> ", content, usize::MAX);
+            lines.extend(attachments("> ", parts));
+            lines
+        }
         Body::System { content } => marked("# ", content, RESULT_LINES),
-        Body::Assistant { content, tool_calls, .. } => {
+        Body::Assistant { content, tool_calls, parts, .. } => {
             let mut lines = marked("", content.as_deref().unwrap_or_default(), usize::MAX);
             if message.state == MessageState::Interrupted {
                 lines.push("(interrupted)".to_owned());
             }
             lines.extend(tool_calls.iter().map(call_line));
+            if lines.is_empty() && !parts.is_empty() {
+                lines.push("(what the provider did by itself)".to_owned());
+            }
             lines
         }
-        Body::Tool { content, .. } => marked("  | ", content, RESULT_LINES),
+        Body::Tool { content, parts, .. } => {
+            let mut lines = marked("  | ", content, RESULT_LINES);
+            lines.extend(attachments("  | ", parts));
+            lines
+        }
     }
+}
+
+/// A line for each image and document. Text beside what was said is not the speaker's.
+fn attachments(mark: &str, parts: &[Part]) -> impl Iterator<Item = String> {
+    let shown = parts.iter().filter(|part| !matches!(part, Part::Text { .. }));
+    shown.filter_map(part_label).map(move |label| format!("{mark}{label}"))
 }
 
 fn call_line(call: &ToolCall) -> String {

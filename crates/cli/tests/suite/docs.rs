@@ -141,6 +141,40 @@ mod assembled {
     }
 }
 
+mod structured {
+    // docs: structured
+    use std::error::Error;
+
+    use robota_session::{OutputSchema, Prompt, Session};
+    use serde_json::json;
+
+    /// How many bolts there are, as a number that a program can go on with.
+    async fn count_bolts(session: &Session) -> Result<u64, Box<dyn Error>> {
+        let schema = OutputSchema::new(json!({
+            "type": "object",
+            "properties": {"bolts": {"type": "integer", "minimum": 0}},
+            "required": ["bolts"],
+        }))?;
+        let prompt = Prompt::new("How many bolts are in stock?").with_output_schema(schema);
+        let outcome = session.run(prompt).await?;
+        let value = outcome.structured.ok_or("the turn was cut short")?;
+        Ok(value["bolts"].as_u64().unwrap_or_default())
+    }
+    // docs: end
+
+    #[tokio::test]
+    async fn the_value_is_handed_out() {
+        use std::sync::Arc;
+
+        use robota_session::SessionOptions;
+        use robota_testkit::ScriptedProvider;
+
+        let provider = Arc::new(ScriptedProvider::new("{\"bolts\": 12}"));
+        let session = Session::create(SessionOptions::new(provider, "m", "/p")).await.unwrap();
+        assert_eq!(count_bolts(&session).await.unwrap(), 12);
+    }
+}
+
 mod direct {
     mod guarded;
     mod sandboxed;
@@ -289,6 +323,7 @@ fn the_embedding_guide_shows_the_programs_that_are_compiled_here() {
     let programs = [
         ("assembled", here),
         ("direct", here),
+        ("structured", here),
         ("supervised", supervised),
         ("guarded", guarded),
         ("sandboxed", sandboxed),

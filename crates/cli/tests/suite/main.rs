@@ -20,6 +20,7 @@ mod session_archive;
 mod session_commands;
 mod sessions;
 mod signals;
+mod structured;
 mod text_output;
 mod tool_command;
 mod trust;

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use robota_core::{
-    Ambient, DynTool, ModelInfo, ModelTable, PermissionMode, PermissionPolicy, Provider, SessionId,
+    Ambient, DynTool, ModelInfo, ModelTable, PermissionMode, PermissionPolicy, Provider, RequestTuning,
+    SessionId,
 };
 use robota_session::{FileStore, NullStore, Session, SessionOptions, SessionStore};
 use robota_tools::process::Confine;
@@ -56,6 +57,8 @@ pub struct SessionBlueprint {
     pub permissions: PermissionOverrides,
     /// What flags say about the system prompt.
     pub prompt: PromptOverrides,
+    /// How much effort the model puts into its answers, and whether it thinks first.
+    pub tuning: RequestTuning,
     /// Most model calls in one turn; 0 for no limit.
     pub max_turns: u32,
     /// Name of the session, for people.
@@ -104,6 +107,7 @@ impl SessionBlueprint {
             provider,
             permissions: PermissionOverrides::default(),
             prompt: PromptOverrides::default(),
+            tuning: RequestTuning::default(),
             max_turns: 0,
             name: None,
             session_id: None,
@@ -142,6 +146,7 @@ impl SessionBlueprint {
         options.permissions = permissions;
         options.name.clone_from(&self.name);
         options.session_id.clone_from(&self.session_id);
+        options.tuning = self.tuning.clone();
         options.max_turns = self.max_turns;
         let info = ModelTable::builtin().lookup(&self.model.model);
         options.context_window = info.context_window;
