@@ -6,7 +6,8 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures_util::{StreamExt, stream};
 use robota_core::{
-    ModelEvent, ModelRequest, ModelStream, Provider, ProviderError, ProviderErrorKind, ProviderInfo,
+    ModelEvent, ModelRequest, ModelStream, NativeWebTools, NativeWebToolsReport, Provider, ProviderError,
+    ProviderErrorKind, ProviderInfo,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -75,6 +76,10 @@ impl Retrying {
 impl Provider for Retrying {
     fn info(&self) -> &ProviderInfo {
         self.inner.info()
+    }
+
+    fn configure_native_web_tools(&self, model: &str, wanted: NativeWebTools) -> NativeWebToolsReport {
+        self.inner.configure_native_web_tools(model, wanted)
     }
 
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {

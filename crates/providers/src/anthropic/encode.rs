@@ -199,3 +199,6 @@ fn is_answer(message: &MessageRef) -> bool {
 fn is_result(message: &MessageRef) -> bool {
     matches!(message.body, Body::Tool { .. })
 }
+
+#[cfg(test)]
+mod cache;
