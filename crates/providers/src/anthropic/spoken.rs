@@ -68,7 +68,8 @@ impl Spoken {
         let places = betas.refused(refusal);
         if !places.is_empty() {
             self.0 |= places.into_iter().fold(0, |bits, place| bits | Self::beta_bit(place));
-        } else if !is_unknown(refusal) {
+        } else if !is_unknown(refusal) || refusal.says("output_config.format") {
+            // Who asks for a form of the answer must learn that it cannot be had.
         } else if names(refusal, "output_config") || refusal.says("effort") {
             self.0 |= Self::NO_EFFORT;
         } else if names(refusal, "thinking") || refusal.says("adaptive thinking") {
@@ -148,6 +149,7 @@ mod tests {
             "max_tokens: 90000 > 8192, which is the maximum allowed",
             "`thinking.budget_tokens` must be less than `max_tokens`",
             "the beta program has ended",
+            "output_config.format.schema: the keyword `if` is not supported",
         ] {
             assert_eq!(after(&[message]), Spoken::default(), "{message}");
         }
