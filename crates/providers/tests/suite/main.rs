@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod answers;
 #[cfg(test)]
+mod anthropic;
+#[cfg(test)]
 mod api;
 #[cfg(test)]
 mod bodies;
