@@ -15,7 +15,7 @@ mod spoken;
 mod tuning;
 mod web_tools;
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use reqwest::Url;
 use robota_core::{
@@ -69,7 +69,7 @@ pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError
     let info = ProviderInfo::new(vendor.kind, capabilities);
     let url = messages_url(base);
     let endpoint = Endpoint::new(info, vendor, url.clone(), headers, &connection, &options)?;
-    let wire = Messages { url, default_max_output_tokens, options, betas, spoken: AtomicU8::default() };
+    let wire = Messages { url, default_max_output_tokens, options, betas, spoken: AtomicU64::default() };
     Ok(HttpProvider::new(endpoint, Box::new(wire)))
 }
 
@@ -103,7 +103,7 @@ struct Messages {
     options: ProviderOptions,
     betas: Betas,
     /// What the server has turned out to understand.
-    spoken: AtomicU8,
+    spoken: AtomicU64,
 }
 
 impl Messages {

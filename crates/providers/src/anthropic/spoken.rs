@@ -7,13 +7,13 @@ use crate::wire::Dialect;
 
 /// The optional parts of a request that are left out or said in another way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spoken(u8);
+pub(super) struct Spoken(u64);
 
 impl Spoken {
     /// Thinking is asked for in the other form.
-    const OTHER_THINKING: u8 = 1;
-    const NO_THINKING: u8 = 1 << 1;
-    const NO_EFFORT: u8 = 1 << 2;
+    const OTHER_THINKING: u64 = 1;
+    const NO_THINKING: u64 = 1 << 1;
+    const NO_EFFORT: u64 = 1 << 2;
     /// The first of the bits that stand for betas.
     const FIRST_BETA: usize = 3;
     const LAST_BETA: usize = 7;
@@ -28,7 +28,7 @@ impl Spoken {
         Dialect(self.0)
     }
 
-    const fn has(self, bit: u8) -> bool {
+    const fn has(self, bit: u64) -> bool {
         self.0 & bit != 0
     }
 
@@ -55,7 +55,7 @@ impl Spoken {
         !self.has(Self::beta_bit(place))
     }
 
-    fn beta_bit(place: usize) -> u8 {
+    fn beta_bit(place: usize) -> u64 {
         1 << (Self::FIRST_BETA + place).min(Self::LAST_BETA)
     }
 

@@ -31,7 +31,7 @@ impl Generation {
         }
     }
 
-    pub(super) const fn number(self) -> u8 {
+    pub(super) const fn number(self) -> u64 {
         match self {
             Self::Unknown => 0,
             Self::Early => 1,

@@ -190,7 +190,7 @@ impl Parts {
             let args = carried::raw_arguments(&call.arguments);
             let signed = form.demands_signatures && at == 0;
             self.push(&CallPart {
-                function_call: FunctionCall { id: &call.id, name, args },
+                function_call: FunctionCall { id: &call.id, name, args: &args },
                 thought_signature: signed.then_some(NO_SIGNATURE),
             });
         }

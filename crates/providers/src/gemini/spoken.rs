@@ -1,6 +1,6 @@
 //! What a server has turned out not to understand, for each generation of models.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use robota_core::ProviderErrorKind;
 
@@ -9,11 +9,11 @@ use crate::api_error::ApiError;
 use crate::wire::Dialect;
 
 /// Bits of a [`Dialect`] that say what is left out; the two above them are the generation.
-const FLAGS: u8 = 0b11_1111;
+const FLAGS: u64 = 0b11_1111;
 
 /// What is left out of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spoken(u8);
+pub(super) struct Spoken(u64);
 
 impl Spoken {
     /// Schemas are written as JSON Schema no more, but in the API's own subset of OpenAPI.
@@ -73,7 +73,7 @@ impl Spoken {
 
 /// What is known of all generations.
 #[derive(Debug, Default)]
-pub(super) struct Learned([AtomicU8; Generation::COUNT]);
+pub(super) struct Learned([AtomicU64; Generation::COUNT]);
 
 impl Learned {
     pub(super) fn of(&self, generation: Generation) -> Spoken {
@@ -85,7 +85,7 @@ impl Learned {
     pub(super) fn learn(&self, refusal: &ApiError, dialect: Dialect) -> bool {
         let proven = dialect.0 >> 6 == Generation::Three.number();
         let Some(flag) = Spoken(dialect.0 & FLAGS).correction(refusal, proven) else { return false };
-        if let Some(flags) = self.0.get(usize::from(dialect.0 >> 6)) {
+        if let Some(flags) = usize::try_from(dialect.0 >> 6).ok().and_then(|place| self.0.get(place)) {
             flags.fetch_or(flag.0, Ordering::Relaxed);
         }
         true

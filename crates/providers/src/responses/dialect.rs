@@ -33,7 +33,7 @@ impl Default for Spoken {
 impl Spoken {
     /// What a request in `dialect` speaks: each bit stands for something left out.
     pub(super) fn of(dialect: Dialect) -> Self {
-        let has = |bit: u8| dialect.0 & (1 << bit) == 0;
+        let has = |bit: u32| dialect.0 & (1 << bit) == 0;
         Self {
             include: has(0),
             cache_key: has(1),
@@ -51,7 +51,7 @@ impl Spoken {
         let Self { include, cache_key, summary, effort, strict, output_limit, item_ids, reasoning_items } =
             self;
         let fields = [include, cache_key, summary, effort, strict, output_limit, item_ids, reasoning_items];
-        Dialect(fields.iter().rev().fold(0, |bits, spoken| bits << 1 | u8::from(!spoken)))
+        Dialect(fields.iter().rev().fold(0, |bits, spoken| bits << 1 | u64::from(!spoken)))
     }
 
     /// What to speak after `refusal`, one thing less; the same when the refusal is about something else.
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn every_dialect_is_a_number() {
-        for bits in 0..=u8::MAX {
+        for bits in 0..=u64::from(u8::MAX) {
             assert_eq!(Spoken::of(Dialect(bits)).dialect(), Dialect(bits));
         }
     }

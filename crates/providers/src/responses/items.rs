@@ -115,7 +115,7 @@ impl Items {
             self.push(&Item::FunctionCall {
                 call_id: carried::short_id(&call.id),
                 name: carried::name(&call.name),
-                arguments: carried::arguments(&call.arguments),
+                arguments: &carried::arguments(&call.arguments),
             });
         }
     }

@@ -13,7 +13,7 @@ mod reasoning;
 mod schema;
 mod web_tools;
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use reqwest::Url;
 use robota_core::{
@@ -78,7 +78,7 @@ pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError
         effort: options.effort,
         extra_body: options.body,
     };
-    let wire = Responses { settings, url, dialect: AtomicU8::new(Spoken::default().dialect().0) };
+    let wire = Responses { settings, url, dialect: AtomicU64::new(Spoken::default().dialect().0) };
     Ok(HttpProvider::new(endpoint, Box::new(wire)))
 }
 
@@ -125,7 +125,7 @@ struct Responses {
     settings: Settings,
     url: Url,
     /// What the server has turned out to understand.
-    dialect: AtomicU8,
+    dialect: AtomicU64,
 }
 
 impl Wire for Responses {

@@ -85,7 +85,7 @@ fn push_item(out: &mut Vec<u8>, fields: &Map<String, Value>, call: Option<&ToolC
         out.push(b':');
         match (name.as_str(), call) {
             ("call_id", Some(call)) => json::push(out, carried::short_id(&call.id)),
-            ("arguments", Some(call)) => json::push(out, carried::arguments(&call.arguments)),
+            ("arguments", Some(call)) => json::push(out, &carried::arguments(&call.arguments)),
             ("content", None) => push_content(out, value),
             _ => json::push(out, value),
         }
