@@ -17,8 +17,9 @@ use std::sync::Arc;
 use robota_core::ToolSpec;
 use serde_json::{Map, Value};
 
-use super::markup::{Piece, push};
-use scan::{Begin, Nesting, Verdict};
+use super::markup::{Piece, possible_end, push};
+use super::nesting::Nesting;
+use scan::{Begin, Verdict};
 
 const THINKING_END: &str = "<channel|>";
 const CALL: &str = "<|tool_call>";
@@ -233,7 +234,7 @@ impl Gemma {
             self.line_start = true;
             return Some(thought.len() + THINKING_END.len());
         }
-        let held = scan::possible_end(rest, THINKING_END);
+        let held = possible_end(rest, THINKING_END);
         let thought = rest.get(..rest.len() - held).unwrap_or_default();
         push(out, Piece::Thinking, thought);
         (!thought.is_empty()).then_some(thought.len())

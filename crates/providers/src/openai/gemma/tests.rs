@@ -170,8 +170,7 @@ proptest! {
     }
 
     #[test]
-    fn text_without_marks_passes_unchanged(answer in "[a-zA-Z0-9 \n.,<>/='\"äß|}*_#-]{1,200}") {
-        prop_assume!(!answer.contains("<|") && !answer.contains("<Read"));
+    fn text_without_marks_passes_unchanged(answer in "[a-z0-9 \\n.,<>/='\"äß}*_#-]{1,200}") {
         prop_assert_eq!(read(&answer), [text(&answer)]);
     }
 }
