@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use robota_core::ToolSpec;
 
-use super::CALL;
+use super::{CALLS, Marks};
 
 /// What stands at the beginning of some text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(super) enum Verdict {
 pub(super) enum Begin {
     /// Thinking, after a mark of so many bytes.
     Thinking(usize),
-    Call,
+    Call(Marks),
     Fence {
         mark: u8,
         length: usize,
@@ -55,10 +55,13 @@ fn marker(rest: &str, line_start: bool, tools: &[Arc<ToolSpec>]) -> Verdict {
     if rest.starts_with(THINKING) {
         return Verdict::Begins(Begin::Thinking(THINKING.len()));
     }
-    if !tools.is_empty() && rest.starts_with(CALL) {
-        return Verdict::Begins(Begin::Call);
+    let mut unclear = THINKING.starts_with(rest);
+    for marks in CALLS.into_iter().filter(|_| !tools.is_empty()) {
+        if rest.starts_with(marks.0) {
+            return Verdict::Begins(Begin::Call(marks));
+        }
+        unclear |= marks.0.starts_with(rest);
     }
-    let mut unclear = THINKING.starts_with(rest) || (!tools.is_empty() && CALL.starts_with(rest));
     let after = rest.get(1..).filter(|_| line_start).unwrap_or_default();
     for (at, tool) in tools.iter().enumerate().filter(|_| line_start) {
         match after.strip_prefix(tool.name.as_str()).map(|rest| rest.bytes().next()) {
