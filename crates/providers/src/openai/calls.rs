@@ -4,6 +4,7 @@ use robota_core::ModelEvent;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::nesting::Nesting;
 use crate::wire::Events;
 
 /// What one chunk says about one call.
@@ -178,42 +179,10 @@ impl Call {
         if arguments.is_empty() {
             return;
         }
-        self.arguments.read(&arguments);
+        self.arguments.read_all(&arguments);
         match self.number {
             Some(index) => out.push_back(ModelEvent::ToolCallArguments { index, delta: arguments }),
             None => self.early.push_str(&arguments),
         }
-    }
-}
-
-/// Follows JSON text far enough to know whether an object has been closed.
-#[derive(Default)]
-struct Nesting {
-    depth: u32,
-    in_string: bool,
-    escaped: bool,
-    closed: bool,
-}
-
-impl Nesting {
-    fn read(&mut self, text: &str) {
-        for byte in text.bytes() {
-            match byte {
-                _ if self.escaped => self.escaped = false,
-                b'\\' if self.in_string => self.escaped = true,
-                b'"' => self.in_string = !self.in_string,
-                _ if self.in_string => {}
-                b'{' | b'[' => self.depth += 1,
-                b'}' | b']' => {
-                    self.depth = self.depth.saturating_sub(1);
-                    self.closed |= self.depth == 0;
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn complete(&self) -> bool {
-        self.closed && self.depth == 0
     }
 }

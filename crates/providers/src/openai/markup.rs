@@ -129,9 +129,7 @@ impl Markup {
             self.searched = 0;
             return Some(text.len() + tag.len());
         }
-        let longest = rest.len().min(tag.len() - 1);
-        let held = (1..=longest).rev().find(|length| rest.ends_with(tag.get(..*length).unwrap_or(tag)));
-        let text = rest.get(..rest.len() - held.unwrap_or(0)).unwrap_or_default();
+        let text = rest.get(..rest.len() - possible_end(rest, tag)).unwrap_or_default();
         push(out, piece, text);
         (!text.is_empty()).then_some(text.len())
     }
@@ -170,6 +168,13 @@ impl Markup {
         let arguments = serde_json::from_str::<String>(arguments).unwrap_or_else(|_| arguments.to_owned());
         self.tools.contains(&name).then_some(Piece::Call { id: String::new(), name, arguments })
     }
+}
+
+/// How many bytes at the end of `text` may be the beginning of `mark`.
+pub(super) fn possible_end(text: &str, mark: &str) -> usize {
+    let longest = text.len().min(mark.len() - 1);
+    let fits = |length: &usize| text.ends_with(mark.get(..*length).unwrap_or(mark));
+    (1..=longest).rev().find(fits).unwrap_or(0)
 }
 
 /// Appends a piece of text, unless it is empty.

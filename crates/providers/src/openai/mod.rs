@@ -15,6 +15,7 @@ mod list;
 mod markup;
 mod messages;
 mod models;
+mod nesting;
 mod quirks;
 mod reasoning;
 mod tuning;

@@ -6,6 +6,7 @@
 //! and passes unchanged, as does everything within other fences. Work and memory are linear in the length of the answer:
 //! what is held back is searched once, and what turns out to be text is not looked at again.
 
+mod element;
 mod grammar;
 mod literal;
 mod python;
@@ -17,12 +18,13 @@ use std::sync::Arc;
 use robota_core::ToolSpec;
 use serde_json::{Map, Value};
 
-use super::markup::{Piece, push};
-use scan::{Begin, Nesting, Verdict};
+use super::markup::{Piece, possible_end, push};
+use super::nesting::Nesting;
+use scan::{Begin, Verdict};
 
 const THINKING_END: &str = "<channel|>";
-const CALL: &str = "<|tool_call>";
-const CALL_END: &str = "<tool_call|>";
+/// What stands around a call: Gemma's own marks, and those of others, which it takes over from a history written so.
+const CALLS: [Marks; 2] = [("<|tool_call>", "<tool_call|>"), ("<tool_call>", "</tool_call>")];
 const QUOTE: &str = "<|\"|>";
 /// Names the channel of thinking; stands before the thinking.
 const LABEL: &str = "thought\n";
@@ -30,8 +32,8 @@ const LABEL: &str = "thought\n";
 /// Most bytes of a call that are held back; more are taken as text.
 const MAX_CALL_BYTES: usize = 4 * 1024 * 1024;
 
-/// Most bytes of an opening tag.
-const MAX_TAG_BYTES: usize = 4096;
+/// What begins something, and what ends it.
+type Marks = (&'static str, &'static str);
 
 /// A call: the tool's name, and its arguments.
 type Call = (String, Map<String, Value>);
@@ -64,6 +66,7 @@ enum State {
     /// Between the marks of a call; whether within a string.
     Call {
         quoted: bool,
+        marks: Marks,
     },
     /// Within a fence that is ordinary text.
     Fence {
@@ -120,16 +123,18 @@ impl Gemma {
             State::Thinking | State::Label => return push(out, Piece::Thinking, &held),
             State::Pause => return,
             // What ends a call is often forgotten at the end of an answer.
-            State::Call { .. } => grammar::call(&held).map(|call| vec![call]),
+            State::Call { marks, .. } => self.call(&held, marks),
             State::Code { length } => self.code(held.get(length..).unwrap_or_default()),
             _ => None,
         };
         match calls {
             Some(calls) => self.give(calls, out),
-            None if matches!(self.state, State::Call { .. }) => {
-                push(out, Piece::Text, &format!("{CALL}{held}"));
+            None => {
+                if let State::Call { marks: (mark, _), .. } = self.state {
+                    push(out, Piece::Text, mark);
+                }
+                push(out, Piece::Text, &held);
             }
-            None => push(out, Piece::Text, &held),
         }
         self.state = State::Text;
     }
@@ -153,7 +158,7 @@ impl Gemma {
                 }
                 (!rest.is_empty()).then(|| rest.len() - text.len())
             }
-            State::Call { quoted } => self.within_call(rest, quoted, out),
+            State::Call { quoted, marks } => self.within_call(rest, quoted, marks, out),
             State::Fence { mark, length } => self.within_fence(rest, mark, length, out),
             State::Code { length } => self.within_code(rest, length, out),
             State::Envelope(nesting) => self.within_envelope(rest, nesting, out),
@@ -213,7 +218,7 @@ impl Gemma {
     fn enter(&mut self, what: Begin, rest: &str, at: usize, out: &mut Vec<Piece>) -> usize {
         let (state, shown, skipped) = match what {
             Begin::Thinking(length) => (State::Label, 0, length),
-            Begin::Call => (State::Call { quoted: false }, 0, CALL.len()),
+            Begin::Call(marks) => (State::Call { quoted: false, marks }, 0, marks.0.len()),
             Begin::Fence { mark, length } => (State::Fence { mark, length }, length, 0),
             Begin::Code { length } => (State::Code { length }, 0, 0),
             Begin::Envelope => (State::Envelope(Nesting::default()), 0, 0),
@@ -233,38 +238,52 @@ impl Gemma {
             self.line_start = true;
             return Some(thought.len() + THINKING_END.len());
         }
-        let held = scan::possible_end(rest, THINKING_END);
+        let held = possible_end(rest, THINKING_END);
         let thought = rest.get(..rest.len() - held).unwrap_or_default();
         push(out, Piece::Thinking, thought);
         (!thought.is_empty()).then_some(thought.len())
     }
 
-    fn within_call(&mut self, rest: &str, mut quoted: bool, out: &mut Vec<Piece>) -> Option<usize> {
+    fn within_call(
+        &mut self,
+        rest: &str,
+        mut quoted: bool,
+        marks: Marks,
+        out: &mut Vec<Piece>,
+    ) -> Option<usize> {
+        let (mark, end_mark) = marks;
         let searchable = rest.get(..rest.floor_char_boundary(MAX_CALL_BYTES)).unwrap_or(rest);
         self.count(searchable.len().saturating_sub(self.searched));
         while let Some(found) = searchable.get(self.searched..).and_then(|rest| rest.find('<')) {
             let at = self.searched + found;
             let tail = searchable.get(at..).unwrap_or_default();
+            self.searched = at;
             if tail.starts_with(QUOTE) {
                 quoted = !quoted;
                 self.searched = at + QUOTE.len();
-            } else if tail.starts_with(CALL_END) && !quoted {
-                let inner = searchable.get(..at).unwrap_or_default();
-                let call = grammar::call(inner).map(|call| vec![call]);
-                let end = at + CALL_END.len();
-                self.settle(call, &format!("{CALL}{}", searchable.get(..end).unwrap_or_default()), out);
+            } else if tail.starts_with(end_mark) && !quoted {
+                let calls = self.call(searchable.get(..at).unwrap_or_default(), marks);
+                let end = at + end_mark.len();
+                self.settle(calls, &format!("{mark}{}", searchable.get(..end).unwrap_or_default()), out);
                 return Some(end);
-            } else if QUOTE.starts_with(tail) || CALL_END.starts_with(tail) {
-                self.searched = at;
-                self.state = State::Call { quoted };
-                return self.too_long(rest, CALL, out);
+            } else if QUOTE.starts_with(tail) || end_mark.starts_with(tail) {
+                self.state = State::Call { quoted, marks };
+                return self.too_long(rest, mark, out);
             } else {
                 self.searched = at + 1;
             }
         }
         self.searched = searchable.len();
-        self.state = State::Call { quoted };
-        self.too_long(rest, CALL, out)
+        self.state = State::Call { quoted, marks };
+        self.too_long(rest, mark, out)
+    }
+
+    /// The call between `marks`. Within Gemma's own, a tool that is not declared is called all the same, so that the
+    /// model learns of it.
+    fn call(&self, inner: &str, marks: Marks) -> Option<Vec<Call>> {
+        let own = CALLS.first() == Some(&marks);
+        let call = grammar::call(inner).filter(|(name, _)| own || self.is_tool(name));
+        call.map(|call| vec![call])
     }
 
     fn within_fence(&mut self, rest: &str, mark: u8, length: usize, out: &mut Vec<Piece>) -> Option<usize> {
@@ -329,68 +348,6 @@ impl Gemma {
         let object = searchable.get(..end).unwrap_or_default();
         let call = grammar::envelope(object).filter(|(name, _)| self.is_tool(name));
         self.settle(call.map(|call| vec![call]), object, out);
-        Some(end)
-    }
-
-    fn within_tag(&mut self, rest: &str, tool: usize, out: &mut Vec<Piece>) -> Option<usize> {
-        let searchable = rest.get(..rest.floor_char_boundary(MAX_TAG_BYTES)).unwrap_or(rest);
-        self.count(searchable.len().saturating_sub(self.searched));
-        let Some(found) = searchable.get(self.searched..).and_then(|rest| rest.find('>')) else {
-            self.searched = searchable.len();
-            return (rest.len() > MAX_TAG_BYTES).then(|| self.is_text(searchable, out));
-        };
-        let end = self.searched + found + 1;
-        let tag = searchable.get(..end).unwrap_or_default();
-        let spec = self.tools.get(tool).cloned();
-        match (tag.strip_suffix("/>"), spec) {
-            (Some(opened), Some(spec)) => {
-                let attributes = opened.get(spec.name.len() + 1..).unwrap_or_default();
-                let call = tags::attributes(attributes, &spec).map(|given| vec![(spec.name.clone(), given)]);
-                self.settle(call, tag, out);
-                Some(end)
-            }
-            (None, Some(spec)) if tag.len() == spec.name.len() + 2 => {
-                self.state = State::Content { tool, from: end, begun: false };
-                self.searched = end;
-                Some(0)
-            }
-            _ => Some(self.is_text(tag, out)),
-        }
-    }
-
-    fn within_content(
-        &mut self,
-        rest: &str,
-        (tool, from, begun): (usize, usize, bool),
-        out: &mut Vec<Piece>,
-    ) -> Option<usize> {
-        let Some(spec) = self.tools.get(tool).cloned() else { return Some(self.is_text(rest, out)) };
-        let searchable = rest.get(..rest.floor_char_boundary(MAX_CALL_BYTES)).unwrap_or(rest);
-        self.count(searchable.len().saturating_sub(self.searched));
-        if !begun {
-            let content = searchable.get(from..).unwrap_or_default();
-            let begins = content.trim_start();
-            let blank = content.len() - begins.len();
-            // Arguments are an object or tags; anything else is no call. So much white space is none, either.
-            if blank > 64 || !(begins.is_empty() || begins.starts_with(['{', '<'])) {
-                return Some(self.is_text(searchable.get(..from).unwrap_or_default(), out));
-            }
-            if begins.is_empty() {
-                return None;
-            }
-            self.state = State::Content { tool, from, begun: true };
-        }
-        let close = format!("</{}>", spec.name);
-        let Some(found) = searchable.get(self.searched..).and_then(|rest| rest.find(&close)) else {
-            let known = searchable.len().saturating_sub(close.len() - 1).max(from);
-            self.searched = searchable.floor_char_boundary(known);
-            return self.too_long(rest, "", out);
-        };
-        let at = self.searched + found;
-        let end = at + close.len();
-        let given = tags::content(searchable.get(from..at).unwrap_or_default(), &spec);
-        let call = given.map(|given| vec![(spec.name.clone(), given)]);
-        self.settle(call, searchable.get(..end).unwrap_or_default(), out);
         Some(end)
     }
 

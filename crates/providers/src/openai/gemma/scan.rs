@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use robota_core::ToolSpec;
 
-use super::CALL;
+use super::{CALLS, Marks};
 
 /// What stands at the beginning of some text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(super) enum Verdict {
 pub(super) enum Begin {
     /// Thinking, after a mark of so many bytes.
     Thinking(usize),
-    Call,
+    Call(Marks),
     Fence {
         mark: u8,
         length: usize,
@@ -55,10 +55,13 @@ fn marker(rest: &str, line_start: bool, tools: &[Arc<ToolSpec>]) -> Verdict {
     if rest.starts_with(THINKING) {
         return Verdict::Begins(Begin::Thinking(THINKING.len()));
     }
-    if !tools.is_empty() && rest.starts_with(CALL) {
-        return Verdict::Begins(Begin::Call);
+    let mut unclear = THINKING.starts_with(rest);
+    for marks in CALLS.into_iter().filter(|_| !tools.is_empty()) {
+        if rest.starts_with(marks.0) {
+            return Verdict::Begins(Begin::Call(marks));
+        }
+        unclear |= marks.0.starts_with(rest);
     }
-    let mut unclear = THINKING.starts_with(rest) || (!tools.is_empty() && CALL.starts_with(rest));
     let after = rest.get(1..).filter(|_| line_start).unwrap_or_default();
     for (at, tool) in tools.iter().enumerate().filter(|_| line_start) {
         match after.strip_prefix(tool.name.as_str()).map(|rest| rest.bytes().next()) {
@@ -107,43 +110,5 @@ fn fence(rest: &str, mark: u8, tools: bool) -> Verdict {
         Some(Some(_)) => ordinary,
         None if LANGUAGE.starts_with(info) => Verdict::Unclear,
         None => ordinary,
-    }
-}
-
-/// How many bytes at the end of `text` may be the beginning of `mark`.
-pub(super) fn possible_end(text: &str, mark: &str) -> usize {
-    let longest = text.len().min(mark.len() - 1);
-    let fits = |length: &usize| text.ends_with(mark.get(..*length).unwrap_or(mark));
-    (1..=longest).rev().find(fits).unwrap_or(0)
-}
-
-/// Follows JSON text to the end of its first object.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Nesting {
-    depth: u32,
-    in_string: bool,
-    escaped: bool,
-}
-
-impl Nesting {
-    /// Reads on. Gives how many bytes belong to the object once it is closed.
-    pub(super) fn read(&mut self, text: &str) -> Option<usize> {
-        for (at, byte) in text.bytes().enumerate() {
-            match byte {
-                _ if self.escaped => self.escaped = false,
-                b'\\' if self.in_string => self.escaped = true,
-                b'"' => self.in_string = !self.in_string,
-                _ if self.in_string => {}
-                b'{' | b'[' => self.depth += 1,
-                b'}' | b']' => {
-                    self.depth = self.depth.saturating_sub(1);
-                    if self.depth == 0 {
-                        return Some(at + 1);
-                    }
-                }
-                _ => {}
-            }
-        }
-        None
     }
 }

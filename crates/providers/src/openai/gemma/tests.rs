@@ -68,6 +68,7 @@ fn calls_in_the_other_ways_of_the_family_are_read() {
         "<Read><filePath>a</filePath><limit>5</limit></Read>",
         "<Read>\n  {\"filePath\": \"a\", \"limit\": 5}\n</Read>",
         "<Read filePath=\"a\" limit='5' />",
+        "<tool_call>\n{\"name\": \"Read\", \"arguments\": {\"filePath\": \"a\", \"limit\": 5}}\n</tool_call>",
         "{\"command\": \"Read\", \"args\": {\"filePath\": \"a\", \"limit\": 5}}",
         "```tool_code\nprint(Read(filePath=\"a\", limit=5))\n```",
     ] {
@@ -92,6 +93,7 @@ fn what_only_looks_like_it_stays_text() {
         "~~~\n<|tool_call>call:Read{}<tool_call|>\n~~~",
         "```tool_code\nx = 1 + 1\n```",
         "<|tool_call>no call<tool_call|> and <tool_call|> alone",
+        "<tool_call>{\"name\": \"Other\", \"arguments\": {}}</tool_call>",
         "a <|tool_ca",
         "``` not closed\n<Read>{}</Read>",
         "<Read>",
@@ -117,7 +119,9 @@ fn without_tools_only_thinking_is_read() {
 
 /// Answers made of what matters, in any order.
 fn answers() -> impl Strategy<Value = String> {
-    const PARTS: [&str; 32] = [
+    const PARTS: [&str; 34] = [
+        "<tool_call>",
+        "</tool_call>",
         "<|channel>",
         "thought\n",
         "<channel|>",
@@ -170,8 +174,7 @@ proptest! {
     }
 
     #[test]
-    fn text_without_marks_passes_unchanged(answer in "[a-zA-Z0-9 \n.,<>/='\"äß|}*_#-]{1,200}") {
-        prop_assume!(!answer.contains("<|") && !answer.contains("<Read"));
+    fn text_without_marks_passes_unchanged(answer in "[a-z0-9 \\n.,<>/='\"äß}*_#-]{1,200}") {
         prop_assert_eq!(read(&answer), [text(&answer)]);
     }
 }
@@ -191,7 +194,7 @@ fn the_work_grows_with_the_length_of_the_answer_alone() {
     let fillings = ["a", "<", "<|", "`", "\n", "{", "\"", "<|tool_cal", "\n<Rea", "\n{\"nam", "</Rea", " "];
     for beginning in beginnings {
         for filling in fillings {
-            let answer = format!("{beginning}{}", filling.repeat(20_000));
+            let answer = format!("{beginning}{}", filling.repeat(3_000));
             let characters = answer.char_indices().map(|(at, c)| &answer[at..at + c.len_utf8()]);
             let (_, work) = read_counted(characters);
             assert!(work <= 16 * answer.len(), "{beginning:?} {filling:?}: {work} for {}", answer.len());
