@@ -77,7 +77,7 @@ pub(super) struct Learned([AtomicU64; Generation::COUNT]);
 
 impl Learned {
     pub(super) fn of(&self, generation: Generation) -> Spoken {
-        let flags = self.0.get(usize::from(generation.number()));
+        let flags = usize::try_from(generation.number()).ok().and_then(|place| self.0.get(place));
         Spoken(flags.map_or(0, |flags| flags.load(Ordering::Relaxed)))
     }
 
