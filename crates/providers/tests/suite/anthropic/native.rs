@@ -70,6 +70,7 @@ async fn a_paused_answer_is_sent_back_exactly_and_goes_on() {
             gate: &AllowAll,
             cancel: &CancellationToken::new(),
             host: &NoHost,
+            response_format: None,
         };
         let report = agent.run_turn(turn).await;
         assert_eq!((report.outcome.unwrap(), report.text.as_str()), (TurnEnd::Completed, answer));
