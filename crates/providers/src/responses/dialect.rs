@@ -73,6 +73,17 @@ impl Spoken {
         self
     }
 
+    /// What to speak after `refusal` of a server that may not know all the items it writes itself: answers in ever
+    /// plainer words.
+    pub(super) fn plainer(mut self, refusal: &ApiError) -> Self {
+        let about_input = refusal.param.as_deref().is_some_and(|param| param.starts_with("input"))
+            || ["input[", "'input'", "`input`", "reasoning"].iter().any(|phrase| refusal.says(phrase));
+        if matches!(refusal.status, Some(400 | 422)) && about_input {
+            *(if self.item_ids { &mut self.item_ids } else { &mut self.reasoning_items }) = false;
+        }
+        self
+    }
+
     fn without_field(&mut self, refusal: &ApiError) {
         let names = |field: &str| refusal.says(field) || refusal.param.as_deref() == Some(field);
         let quotes = |field: &str| ["'", "`", "\""].iter().any(|mark| names(&format!("{mark}{field}{mark}")));
@@ -205,8 +216,17 @@ mod tests {
         ] {
             assert_eq!(dropped(all, status, error.clone()), expected, "{error}");
         }
-        let lookup = json!({"message": "Item with id 'rs_1' not found."});
+    }
+
+    #[test]
+    fn answers_are_sent_in_plainer_words_where_their_own_are_refused() {
+        let all = Spoken::default();
+        let union = json!({"message": "Input should be a valid item", "param": "input[3]"});
+        let error = ApiError::from_body(422, json!({"error": union}).to_string().as_bytes());
         let anonymous = Spoken { item_ids: false, ..all };
+        assert_eq!((all.corrected(&error), all.plainer(&error)), (all, anonymous));
+        assert_eq!(anonymous.plainer(&error), Spoken { reasoning_items: false, ..anonymous });
+        let lookup = json!({"message": "Item with id 'rs_1' not found."});
         assert_eq!(dropped(anonymous, 404, lookup), Spoken { reasoning_items: false, ..anonymous });
     }
 }

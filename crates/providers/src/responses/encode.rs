@@ -19,12 +19,29 @@ const CACHE_KEY_BYTES: usize = 64;
 
 /// Writes the body: what stays the same between requests first, the messages last.
 pub(super) fn body(request: &ModelRequest, settings: &Settings, spoken: Spoken) -> Vec<u8> {
+    write(request, settings, spoken, |_| true)
+}
+
+/// Writes the body of the question how many tokens `request` has, with the fields that count.
+pub(super) fn counted(request: &ModelRequest, settings: &Settings, spoken: Spoken) -> Vec<u8> {
+    write(request, settings, spoken, |field| matches!(field, "reasoning" | "text" | "parallel_tool_calls"))
+}
+
+fn write(
+    request: &ModelRequest,
+    settings: &Settings,
+    spoken: Spoken,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Vec<u8> {
     let web_tools = web_tools::declared(settings, request);
     let mut out = Vec::with_capacity(json::room_for_body(request));
     out.extend_from_slice(b"{\"model\":");
     json::push(&mut out, &*request.model);
-    json::push_field(&mut out, "stream", &true);
-    for (name, value) in &optional_fields(request, settings, spoken, !web_tools.is_empty()) {
+    if is_wanted("stream") {
+        json::push_field(&mut out, "stream", &true);
+    }
+    let fields = optional_fields(request, settings, spoken, &web_tools);
+    for (name, value) in fields.iter().filter(|(name, _)| is_wanted(name)) {
         json::push_field(&mut out, name, value);
     }
     // Qwen reads no instructions.
@@ -43,7 +60,7 @@ fn optional_fields(
     request: &ModelRequest,
     settings: &Settings,
     spoken: Spoken,
-    searches: bool,
+    web_tools: &[&str],
 ) -> Map<String, Value> {
     let mut fields = Map::new();
     fields.insert("store".to_owned(), false.into());
@@ -51,7 +68,7 @@ fn optional_fields(
     if spoken.include && reasons {
         fields.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
     }
-    reasoning::push(&mut fields, request, settings, spoken, searches);
+    reasoning::push(&mut fields, request, settings, spoken, web_tools);
     if let Some(limit) = request.max_output_tokens.or(settings.default_max_output_tokens)
         && spoken.output_limit
     {

@@ -147,8 +147,25 @@ impl Wire for Responses {
         Some(openai_models::list_models(&self.url))
     }
 
+    /// OpenAI counts, others do not.
+    fn count_tokens(&self, request: &ModelRequest) -> Option<Question<u64>> {
+        if self.settings.kind != ProviderKind::OpenAi {
+            return None;
+        }
+        let mut url = self.url.clone();
+        url.set_path(&format!("{}/input_tokens", url.path()));
+        let spoken = Spoken::of(Dialect(self.dialect.load(Ordering::Relaxed)));
+        let body = Some(encode::counted(request, &self.settings, spoken));
+        Some(Question { url, body, read: |answer| answer.get("input_tokens")?.as_u64() })
+    }
+
     fn adapt(&self, refusal: &ApiError, dialect: Dialect) -> bool {
-        let corrected = Spoken::of(dialect).corrected(refusal).dialect();
+        let spoken = Spoken::of(dialect);
+        let corrected = match spoken.corrected(refusal) {
+            same if same == spoken && !is_openai(self.settings.kind) => spoken.plainer(refusal),
+            corrected => corrected,
+        };
+        let corrected = corrected.dialect();
         if corrected == dialect {
             return false;
         }

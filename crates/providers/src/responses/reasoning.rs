@@ -4,6 +4,7 @@ use robota_core::{Effort, ModelRequest, Thinking};
 use serde_json::{Map, Value};
 
 use super::dialect::Spoken;
+use super::web_tools::WEB_EXTRACTOR;
 use super::{Settings, is_openai};
 use crate::ProviderKind;
 
@@ -68,20 +69,21 @@ fn version(text: &str) -> (u32, u32) {
     (number(text), text.split_once('.').map_or(0, |(_, minor)| number(minor)))
 }
 
-/// Adds what sets how the model of `request` reasons. `searches`: the service searches the web for it.
+/// Adds what sets how the model of `request` reasons. `web_tools` are those that the
+/// service runs for it.
 pub(super) fn push(
     fields: &mut Map<String, Value>,
     request: &ModelRequest,
     settings: &Settings,
     spoken: Spoken,
-    searches: bool,
+    web_tools: &[&str],
 ) {
     let thinking = if request.thinking == Thinking::Default { settings.thinking } else { request.thinking };
     if settings.kind == ProviderKind::Qwen {
         // Its fetching of pages wants a model that thinks.
         let on = match thinking {
             Thinking::Disabled => Some(false),
-            Thinking::Default => searches.then_some(true),
+            Thinking::Default => web_tools.contains(&WEB_EXTRACTOR).then_some(true),
             _ => Some(true),
         };
         fields.extend(on.map(|on| ("enable_thinking".to_owned(), Value::from(on))));
@@ -92,7 +94,7 @@ pub(super) fn push(
         return;
     }
     let mut reasoning = Map::new();
-    if let Some(level) = level(reasons, request.effort.or(settings.effort), thinking, searches)
+    if let Some(level) = level(reasons, request.effort.or(settings.effort), thinking, !web_tools.is_empty())
         && spoken.effort
     {
         reasoning.insert("effort".to_owned(), level.into());

@@ -9,7 +9,7 @@ use crate::ProviderKind;
 const WEB_SEARCH: &str = "web_search";
 
 /// What fetches pages for Qwen; works only together with its web search.
-const WEB_EXTRACTOR: &str = "web_extractor";
+pub(super) const WEB_EXTRACTOR: &str = "web_extractor";
 
 /// Which of the `wanted` tools there are and are on.
 pub(super) fn report(settings: &Settings, wanted: NativeWebTools) -> NativeWebToolsReport {

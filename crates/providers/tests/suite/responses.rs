@@ -282,6 +282,18 @@ async fn the_models_of_the_service_are_listed() {
 }
 
 #[tokio::test]
+async fn the_service_counts_the_tokens_of_a_request() {
+    let count = json!({"object": "response.input_tokens", "input_tokens": 11});
+    let server = RawServer::start([(200, "application/json", count.to_string())]);
+    let provider = responses(ProviderKind::OpenAi, &server).connect().unwrap();
+    assert_eq!(provider.count_tokens(&rich_request()).await.unwrap(), Some(11));
+    let Heard { line, json, .. } = server.heard().remove(0);
+    assert_eq!(line, "POST /v1/responses/input_tokens HTTP/1.1");
+    let names: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(names, ["model", "reasoning", "text", "instructions", "tools", "tool_choice", "input"]);
+}
+
+#[tokio::test]
 async fn openai_itself_speaks_responses_and_others_chat() {
     let url = |kind: ProviderKind, base: Option<&str>| {
         let mut spec = ProviderSpec::new(kind);
