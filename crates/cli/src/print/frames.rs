@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use robota_core::{
-    Ambient, Body, EventKind, HistoryMutation, Message, ModelInfo, NativeWebToolsReport, Part,
-    RequestPurpose, SessionId, ToolCall, TurnEnd, Usage,
+    Ambient, Body, EventKind, HistoryMutation, Message, ModelInfo, NativeWebToolsReport, RequestPurpose,
+    SessionId, ToolCall, TurnEnd, Usage,
 };
 use serde_json::{Map, Value, json};
 
