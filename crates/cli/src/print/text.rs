@@ -30,6 +30,8 @@ pub(crate) struct TextView {
     /// The model has said something in this turn.
     spoke: bool,
     denied: Vec<(String, Vec<String>)>,
+    /// What was said last of another model that answers: each of its calls tells it again.
+    fallback: Vec<String>,
     ending: Ending,
 }
 
@@ -47,6 +49,7 @@ impl TextView {
             separate: false,
             spoke: false,
             denied: Vec::new(),
+            fallback: Vec::new(),
             ending: Ending::default(),
         }
     }
@@ -70,6 +73,13 @@ impl TextView {
             EventKind::Complete { ended, .. } => self.end(*ended),
             EventKind::ProviderRetry { abandoned: true, .. }
             | EventKind::ProviderFallback { abandoned: true, .. } => self.begin_anew(kind),
+            EventKind::ProviderFallback { .. } => {
+                let lines = remarks(kind);
+                if lines != self.fallback {
+                    lines.iter().for_each(|line| self.note(line));
+                    self.fallback = lines;
+                }
+            }
             kind => remarks(kind).iter().for_each(|line| self.note(line)),
         }
     }
