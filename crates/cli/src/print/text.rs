@@ -32,6 +32,8 @@ pub(crate) struct TextView {
     /// The answer is a value, and its words are not shown.
     structured: bool,
     denied: Vec<(String, Vec<String>)>,
+    /// What was said last of another model that answers: each of its calls tells it again.
+    fallback: Vec<String>,
     ending: Ending,
 }
 
@@ -51,6 +53,7 @@ impl TextView {
             spoke: false,
             structured,
             denied: Vec::new(),
+            fallback: Vec::new(),
             ending: Ending::default(),
         }
     }
@@ -79,6 +82,13 @@ impl TextView {
             EventKind::Complete { ended, .. } => self.end(*ended),
             EventKind::ProviderRetry { abandoned: true, .. }
             | EventKind::ProviderFallback { abandoned: true, .. } => self.begin_anew(kind),
+            EventKind::ProviderFallback { .. } => {
+                let lines = remarks(kind);
+                if lines != self.fallback {
+                    lines.iter().for_each(|line| self.note(line));
+                    self.fallback = lines;
+                }
+            }
             kind => remarks(kind).iter().for_each(|line| self.note(line)),
         }
     }

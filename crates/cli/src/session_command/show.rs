@@ -5,7 +5,6 @@ use robota_core::{
     PermissionResolution, ToolCall, TurnAbortReason,
 };
 use robota_session::SessionStore;
-use serde_json::Value;
 
 use super::{Shelf, count, json_of, written};
 use crate::exit::{Exit, Failure};
