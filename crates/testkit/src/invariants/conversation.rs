@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Rule, Violation};
 use crate::RecordedRequest;
+use crate::request::is_models;
 
 /// How a summary begins that stands for what was said before.
 const SUMMARY: &str = "[Context Summary]";
@@ -57,7 +58,7 @@ impl Conversations {
                 }
             }
         }
-        let begins = request.messages().iter().all(|message| message["role"] != "assistant");
+        let begins = !request.messages().iter().any(is_models);
         match (longest, nearest) {
             (Some((line, _)), _) => (Place { key, line: Some(line) }, None),
             (None, Some((line, found))) if !begins => {
@@ -98,7 +99,7 @@ fn key_of(request: &RecordedRequest) -> String {
 
 fn is_summary(message: &Value) -> bool {
     let begins = |block: &Value| block["text"].as_str().is_some_and(|text| text.starts_with(SUMMARY));
-    message["role"] == "assistant" && blocks(&message["content"]).first().is_some_and(|block| begins(block))
+    is_models(message) && blocks(&message["content"]).first().is_some_and(|block| begins(block))
 }
 
 /// Whether `request` ends with the demand that drives a closing answer.
@@ -116,7 +117,7 @@ struct Difference {
 }
 
 fn difference(earlier: &RecordedRequest, later: &RecordedRequest) -> Option<Difference> {
-    for field in ["system", "tools"] {
+    for field in ["system", "instructions", "tools"] {
         let (was, is) = (earlier.field(field), later.field(field));
         if !same_blocks(was, is) {
             let text = format!("`{field}` changed: {}", excerpts(was, is));

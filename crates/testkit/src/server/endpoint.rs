@@ -17,7 +17,7 @@ use super::playback::{self, Body, Cut, Player};
 use crate::director::{Directive, Director};
 use crate::script::{Answer, Content, ErrorReply, Step};
 use crate::wire::{self, Call, Frame, error_body};
-use crate::{Dialect, Gate, RecordedRequest, Reply};
+use crate::{Dialect, Gate, RawBytes, RecordedRequest, Reply};
 
 /// The largest request body that is read, in bytes.
 const BODY_LIMIT: usize = 128 << 20;
@@ -82,6 +82,7 @@ fn recorded(head: &Head, body: Bytes, whole: bool) -> RecordedRequest {
     let dialect = match (&head.method, path.as_str()) {
         (&Method::POST, "/v1/messages") => Some(Dialect::AnthropicMessages),
         (&Method::POST, "/chat/completions" | "/v1/chat/completions") => Some(Dialect::OpenAiChat),
+        (&Method::POST, "/responses" | "/v1/responses") => Some(Dialect::OpenAiResponses),
         _ => None,
     };
     RecordedRequest {
@@ -104,15 +105,16 @@ fn envelope(body: &[u8]) -> Option<Value> {
         model: Option<Cow<'a, str>>,
         stream: Option<bool>,
         stream_options: Option<Value>,
+        include: Option<Value>,
     }
-    let Envelope { model, stream, stream_options } = serde_json::from_slice(body).ok()?;
-    Some(json!({"model": model, "stream": stream, "stream_options": stream_options}))
+    let Envelope { model, stream, stream_options, include } = serde_json::from_slice(body).ok()?;
+    Some(json!({"model": model, "stream": stream, "stream_options": stream_options, "include": include}))
 }
 
 /// The API whose client this seems to be.
 fn error_shape(head: &Head) -> Dialect {
     let anthropic = ["anthropic-version", "x-api-key"].iter().any(|name| head.headers.contains_key(*name));
-    if anthropic || head.uri.path() == "/v1/messages" {
+    if anthropic || head.uri.path().starts_with("/v1/messages") {
         Dialect::AnthropicMessages
     } else {
         Dialect::OpenAiChat
@@ -124,11 +126,33 @@ fn no_call(request: &RecordedRequest, shape: Dialect, director: &Director) -> Re
     let RecordedRequest { method, path, number, .. } = request;
     match (method.as_str(), path.as_str()) {
         ("GET", "/v1/models" | "/models") => json_response(200, &models(shape, director.models())),
-        (_, "/v1/messages" | "/chat/completions" | "/v1/chat/completions" | "/v1/models" | "/models") => {
-            fixed_error(shape, 405, &format!("{method} is not allowed for {path}"), *number)
+        ("POST", "/v1/messages/count_tokens") => {
+            json_response(200, &json!({"input_tokens": token_count(request)}))
         }
+        ("POST", "/v1/responses/input_tokens" | "/responses/input_tokens") => {
+            let count = json!({"object": "response.input_tokens", "input_tokens": token_count(request)});
+            json_response(200, &count)
+        }
+        (
+            _,
+            "/v1/messages"
+            | "/v1/messages/count_tokens"
+            | "/chat/completions"
+            | "/v1/chat/completions"
+            | "/responses"
+            | "/v1/responses"
+            | "/responses/input_tokens"
+            | "/v1/responses/input_tokens"
+            | "/v1/models"
+            | "/models",
+        ) => fixed_error(shape, 405, &format!("{method} is not allowed for {path}"), *number),
         _ => fixed_error(shape, 404, &format!("the fake model server has no {path}"), *number),
     }
+}
+
+/// A token for every four bytes of the body.
+fn token_count(request: &RecordedRequest) -> usize {
+    request.body.len().div_ceil(4)
 }
 
 fn models(shape: Dialect, models: &[String]) -> Value {
@@ -154,7 +178,7 @@ async fn play(
     if let Some(gate) = &reply.hold_at {
         player.wait_at(gate).await?;
     }
-    let Reply { content, headers, framing, .. } = reply;
+    let Reply { content, headers, framing, trailing, .. } = reply;
     let call = Call::of(request, dialect);
     let (status, content_type, frames) = match content {
         Content::HangUp => return Err(Cut),
@@ -175,14 +199,26 @@ async fn play(
             (status, "application/json".to_owned(), vec![Frame::Chunk(body.to_string().into())])
         }
     };
+    let frames = with_trailing(frames, trailing);
+    let frames = if framing.gzip { wire::gzipped(frames) } else { frames };
     let frames = match framing.chunk_bytes {
         Some(size) => wire::sliced(frames, size),
         None => frames,
     };
     let body = player.into_body(frames, framing.chunk_bytes.is_some());
     let mut response = response(status, &content_type, body);
+    if framing.gzip {
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
     add_headers(&mut response, dialect, request.number, headers);
     Ok(response)
+}
+
+fn with_trailing(mut frames: Vec<Frame>, trailing: RawBytes) -> Vec<Frame> {
+    if !trailing.is_empty() && frames.last() != Some(&Frame::Cut) {
+        frames.push(Frame::Chunk(trailing.0));
+    }
+    frames
 }
 
 /// The answer to a client that does not stream: waits first, then everything at once.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
@@ -56,7 +56,9 @@ async fn serve(listener: TcpListener, director: Arc<Director>, stop: Cancellatio
 async fn serve_connection(socket: TcpStream, director: Arc<Director>, stop: CancellationToken) {
     let _ = socket.set_nodelay(true);
     let service = service_fn(|request| endpoint::answer(request, director.clone(), stop.clone()));
-    let connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service);
+    // HTTP/1.1, or HTTP/2 when the client begins with it.
+    let builder = auto::Builder::new(TokioExecutor::new());
+    let connection = builder.serve_connection(TokioIo::new(socket), service);
     let mut connection = std::pin::pin!(connection);
     // Errors are wanted here (cuts) or the client's affair (it went away).
     tokio::select! {

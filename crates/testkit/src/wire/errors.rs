@@ -18,7 +18,7 @@ pub(crate) fn error_body(
             let error = json!({"type": kind, "message": message});
             json!({"type": "error", "error": error, "request_id": format!("req_fake_{number}")})
         }
-        Dialect::OpenAiChat | Dialect::InProcess => {
+        Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::InProcess => {
             let (usual, code) = openai_type(status);
             let kind = kind.unwrap_or(usual);
             json!({"error": {"message": message, "type": kind, "param": null, "code": code}})

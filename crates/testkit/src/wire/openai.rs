@@ -62,7 +62,10 @@ impl Writer<'_> {
                 self.items.push(Item::data(&json!({"error": error})));
                 return true;
             }
+            // The API has no words for these.
             Step::RedactedThinking(_)
+            | Step::ServerTool { .. }
+            | Step::Citation(_)
             | Step::Arguments(_)
             | Step::Usage(_)
             | Step::Stop(_)
@@ -125,9 +128,9 @@ pub(super) fn whole(call: &Call<'_>, answer: &Answer) -> Value {
     let mut calls = Vec::new();
     for block in &answer.blocks {
         match block {
-            Block::Text(text) => content.push_str(text),
+            Block::Text { text, .. } => content.push_str(text),
             Block::Thinking { text, .. } => reasoning.push_str(text),
-            Block::RedactedThinking(_) => {}
+            Block::RedactedThinking(_) | Block::ServerTool { .. } => {}
             Block::ToolCall { id, name, arguments } => {
                 let function = json!({"name": name, "arguments": arguments});
                 calls.push(json!({"id": id, "type": "function", "function": function}));

@@ -17,4 +17,8 @@ mod openai;
 #[cfg(test)]
 mod provider;
 #[cfg(test)]
+mod responses;
+#[cfg(test)]
 mod rules;
+#[cfg(test)]
+mod transport;
