@@ -26,6 +26,8 @@ pub enum Dialect {
 pub struct RecordedRequest {
     /// Order of arrival, from 1.
     pub number: usize,
+    /// The connection it came on, from 1; 0 for a call in process.
+    pub connection: usize,
     /// How the model was called; `None` for requests that are no model calls.
     pub dialect: Option<Dialect>,
     /// HTTP method, in upper case.

@@ -19,12 +19,14 @@ pub(crate) struct LazyClient {
     connect_timeout: Duration,
     /// Plain HTTP to this machine.
     local: bool,
+    /// HTTP/2 from the first byte.
+    http2: bool,
 }
 
 impl LazyClient {
-    pub(crate) fn new(url: &Url, connect_timeout: Duration) -> Self {
+    pub(crate) fn new(url: &Url, connect_timeout: Duration, http2: bool) -> Self {
         let local = url.scheme() == "http" && url.host_str().is_some_and(is_loopback);
-        Self { client: OnceLock::new(), connect_timeout, local }
+        Self { client: OnceLock::new(), connect_timeout, local, http2 }
     }
 
     /// The client, or why there cannot be one.
@@ -43,6 +45,7 @@ impl LazyClient {
             // Followed, a redirect would carry the key to an address nobody configured.
             .redirect(Policy::none());
         let builder = if self.local { builder.no_proxy().tls_certs_only([]) } else { builder };
+        let builder = if self.http2 { builder.http2_prior_knowledge() } else { builder };
         let client = builder.build().map_err(|error| error.without_url().to_string());
         tracing::debug!(micros = begun.elapsed().as_micros(), local = self.local, "HTTP client built");
         client
@@ -63,7 +66,7 @@ mod tests {
 
     #[test]
     fn only_plain_http_to_this_machine_counts_as_local() {
-        let local = |url: &str| LazyClient::new(&url.parse().unwrap(), Duration::from_secs(1)).local;
+        let local = |url: &str| LazyClient::new(&url.parse().unwrap(), Duration::from_secs(1), false).local;
         for url in ["http://127.0.0.1:8080/v1", "http://localhost/v1", "http://[::1]:1/"] {
             assert!(local(url), "{url}");
         }

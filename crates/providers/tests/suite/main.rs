@@ -11,6 +11,8 @@ mod cancelling;
 #[cfg(test)]
 mod capture;
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod failures;
 #[cfg(test)]
 mod reaching;

@@ -1,6 +1,6 @@
 //! Addresses, headers and keys.
 
-use robota_core::{Message, ModelRequest, Provider, ProviderErrorKind, Timestamp};
+use robota_core::{Message, ModelRequest, ProviderErrorKind, Timestamp};
 use robota_providers::{ProviderKind, ProviderSpec, SecretString, build};
 use robota_testkit::{Reply, Script};
 use serde_json::json;

@@ -235,10 +235,13 @@ fn status_error(error: &ErrorReply, reply: &Reply) -> ProviderError {
 fn kind_of_status(status: u16) -> ProviderErrorKind {
     match status {
         401 => ProviderErrorKind::Authentication,
-        403 => ProviderErrorKind::Permission,
+        402 | 403 => ProviderErrorKind::Permission,
         404 => ProviderErrorKind::NotFound,
         408 | 504 => ProviderErrorKind::Timeout,
+        413 => ProviderErrorKind::ContextLength,
         429 => ProviderErrorKind::RateLimit,
+        // A conflict is a passing state of the service.
+        409 => ProviderErrorKind::Server,
         503 | 529 => ProviderErrorKind::Overloaded,
         400..=499 => ProviderErrorKind::InvalidRequest,
         _ => ProviderErrorKind::Server,

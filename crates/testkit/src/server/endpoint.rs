@@ -25,6 +25,7 @@ const BODY_LIMIT: usize = 128 << 20;
 /// Answers one request. An error closes the connection without an answer.
 pub(super) async fn answer(
     request: Request<Incoming>,
+    connection: usize,
     director: Arc<Director>,
     stop: CancellationToken,
 ) -> Result<Response<Body>, Cut> {
@@ -40,7 +41,8 @@ pub(super) async fn answer(
     if let Some(name) = head.uri.path().strip_prefix("/fake/gates/") {
         return control(&head.method, &director.gate(name), &stop).await;
     }
-    let (request, directive, active) = director.receive(recorded(&head, body, director.reads_bodies()));
+    let (request, directive, active) =
+        director.receive(recorded(&head, body, connection, director.reads_bodies()));
     let Some((directive, dialect)) = directive.zip(request.dialect) else {
         return Ok(no_call(&request, shape, &director));
     };
@@ -68,7 +70,7 @@ async fn control(method: &Method, gate: &Gate, stop: &CancellationToken) -> Resu
 }
 
 /// The request as it is kept; without `whole`, of the JSON only what the answer needs.
-fn recorded(head: &Head, body: Bytes, whole: bool) -> RecordedRequest {
+fn recorded(head: &Head, body: Bytes, connection: usize, whole: bool) -> RecordedRequest {
     let mut headers = std::collections::BTreeMap::<String, String>::new();
     for (name, value) in &head.headers {
         let value = String::from_utf8_lossy(value.as_bytes());
@@ -87,6 +89,7 @@ fn recorded(head: &Head, body: Bytes, whole: bool) -> RecordedRequest {
     };
     RecordedRequest {
         number: 0,
+        connection,
         dialect,
         method: head.method.as_str().to_owned(),
         path,

@@ -36,13 +36,15 @@ pub(super) fn spawn(
 
 async fn serve(listener: TcpListener, director: Arc<Director>, stop: CancellationToken) {
     let mut connections = JoinSet::new();
+    let mut number = 0;
     loop {
         tokio::select! {
             () = stop.cancelled() => break,
             accepted = listener.accept() => {
                 // A connection that failed before it was accepted concerns nobody else.
                 if let Ok((socket, _)) = accepted {
-                    connections.spawn(serve_connection(socket, director.clone(), stop.clone()));
+                    number += 1;
+                    connections.spawn(serve_connection(socket, number, director.clone(), stop.clone()));
                 }
             }
             Some(_) = connections.join_next() => {}
@@ -53,9 +55,14 @@ async fn serve(listener: TcpListener, director: Arc<Director>, stop: Cancellatio
     let _ = tokio::time::timeout(FAREWELL, farewell).await;
 }
 
-async fn serve_connection(socket: TcpStream, director: Arc<Director>, stop: CancellationToken) {
+async fn serve_connection(
+    socket: TcpStream,
+    number: usize,
+    director: Arc<Director>,
+    stop: CancellationToken,
+) {
     let _ = socket.set_nodelay(true);
-    let service = service_fn(|request| endpoint::answer(request, director.clone(), stop.clone()));
+    let service = service_fn(|request| endpoint::answer(request, number, director.clone(), stop.clone()));
     // HTTP/1.1, or HTTP/2 when the client begins with it.
     let builder = auto::Builder::new(TokioExecutor::new());
     let connection = builder.serve_connection(TokioIo::new(socket), service);
