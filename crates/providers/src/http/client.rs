@@ -24,9 +24,15 @@ pub(crate) struct LazyClient {
 }
 
 impl LazyClient {
-    pub(crate) fn new(url: &Url, connect_timeout: Duration, http2: bool) -> Self {
+    pub(crate) fn new(url: &Url, connect_timeout: Duration) -> Self {
         let local = url.scheme() == "http" && url.host_str().is_some_and(is_loopback);
-        Self { client: OnceLock::new(), connect_timeout, local, http2 }
+        Self { client: OnceLock::new(), connect_timeout, local, http2: false }
+    }
+
+    /// The same client, which speaks HTTP/2 from the first byte if `http2`.
+    pub(crate) fn with_http2(mut self, http2: bool) -> Self {
+        self.http2 = http2;
+        self
     }
 
     /// The client, or why there cannot be one.
@@ -66,7 +72,7 @@ mod tests {
 
     #[test]
     fn only_plain_http_to_this_machine_counts_as_local() {
-        let local = |url: &str| LazyClient::new(&url.parse().unwrap(), Duration::from_secs(1), false).local;
+        let local = |url: &str| LazyClient::new(&url.parse().unwrap(), Duration::from_secs(1)).local;
         for url in ["http://127.0.0.1:8080/v1", "http://localhost/v1", "http://[::1]:1/"] {
             assert!(local(url), "{url}");
         }

@@ -160,7 +160,8 @@ impl Reply {
         self.step(Step::Citation(citation))
     }
 
-    /// Token counts of the reply, instead of 100 input and 10 output tokens.
+    /// Token counts of the reply, instead of 100 input and 10 output tokens. OpenAI Chat has those that are stated
+    /// here even when the client did not ask, as many servers do.
     #[must_use]
     pub fn usage(self, usage: Usage) -> Self {
         self.step(Step::Usage(Some(usage)))

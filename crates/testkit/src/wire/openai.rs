@@ -17,7 +17,8 @@ pub(super) fn stream(call: &Call<'_>, steps: &[Step]) -> Vec<Item> {
             return writer.items;
         }
     }
-    writer.finish(&stated_stop(steps), stated_usage(steps));
+    let unasked = steps.iter().any(|step| matches!(step, Step::Usage(Some(_)))) && !call.wants_usage;
+    writer.finish(&stated_stop(steps), stated_usage(steps), unasked);
     writer.items
 }
 
@@ -76,7 +77,7 @@ impl Writer<'_> {
 
     fn begin(&mut self) {
         if !std::mem::replace(&mut self.begun, true) {
-            self.choice(&json!({"role": "assistant", "content": ""}), &Value::Null);
+            self.choice(&json!({"role": "assistant", "content": ""}));
         }
     }
 
@@ -95,17 +96,19 @@ impl Writer<'_> {
 
     fn delta(&mut self, delta: &Value) {
         self.begin();
-        self.choice(delta, &Value::Null);
+        self.choice(delta);
     }
 
-    fn choice(&mut self, delta: &Value, finish_reason: &Value) {
-        let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish_reason});
+    fn choice(&mut self, delta: &Value) {
+        let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": null});
         self.chunk(&json!([choice]), None);
     }
 
-    fn finish(&mut self, stop: &FinishReason, usage: Option<Usage>) {
+    /// With `unasked`, the last chunk with content has the token counts, as servers do that always send them.
+    fn finish(&mut self, stop: &FinishReason, usage: Option<Usage>, unasked: bool) {
         self.begin();
-        self.choice(&json!({}), &json!(finish_reason(stop)));
+        let choice = json!({"index": 0, "delta": {}, "logprobs": null, "finish_reason": finish_reason(stop)});
+        self.chunk(&json!([choice]), usage.as_ref().filter(|_| unasked));
         if let (true, Some(usage)) = (self.call.wants_usage, usage) {
             self.chunk(&json!([]), Some(&usage));
         }
@@ -115,7 +118,7 @@ impl Writer<'_> {
     fn chunk(&mut self, choices: &Value, usage: Option<&Usage>) {
         let mut chunk = head(self.call, "chat.completion.chunk");
         chunk.insert("choices".to_owned(), choices.clone());
-        if self.call.wants_usage {
+        if self.call.wants_usage || usage.is_some() {
             chunk.insert("usage".to_owned(), usage.map_or(Value::Null, usage_json));
         }
         self.items.push(Item::data(&Value::Object(chunk)));

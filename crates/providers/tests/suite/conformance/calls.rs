@@ -62,7 +62,9 @@ async fn text_around_calls(subject: &Subject) {
         .tool_call("call_2", "Read", read("b"))
         .text("done");
     let events = subject.plays(reply).await.answer().await;
-    assert_eq!((text(&events).as_str(), values(&events)), ("First then done", vec![read("a"), read("b")]));
+    // Where the API has messages of their own, they may be set apart.
+    assert_eq!(text(&events).split_whitespace().collect::<Vec<_>>(), ["First", "then", "done"]);
+    assert_eq!(values(&events), [read("a"), read("b")]);
     assert_eq!(finish(&events), FinishReason::ToolUse);
 }
 

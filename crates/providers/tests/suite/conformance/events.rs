@@ -92,7 +92,7 @@ pub(crate) fn message(events: &[ModelEvent], provider: &str) -> MessageRef {
                 reasoning.push(thought(std::mem::take(&mut thinking), signature.clone(), None));
             }
             ModelEvent::RedactedThinking(data) => {
-                reasoning.push(thought(String::new(), None, Some(data.clone())))
+                reasoning.push(thought(String::new(), None, Some(data.clone())));
             }
             ModelEvent::NativeContent { format, items } => {
                 parts.push(Part::Native { format: format.clone(), items: items.clone() });

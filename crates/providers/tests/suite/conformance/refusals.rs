@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use robota_core::ProviderErrorKind as Kind;
-use robota_testkit::{Dialect, Reply};
+use robota_testkit::Reply;
 use serde_json::json;
 
 use super::case::{Case, cases};
@@ -79,12 +79,7 @@ async fn refused(subject: &Subject, status: u16, kind: Kind, retryable: bool) {
         "{error:?}"
     );
     assert!(error.to_string().contains("that is how it is"), "{error}");
-    // Google has no ids of requests.
-    let named = matches!(
-        subject.dialect,
-        Dialect::AnthropicMessages | Dialect::OpenAiChat | Dialect::OpenAiResponses
-    );
-    assert_eq!(error.request_id(), named.then_some("req_fake_1"));
+    assert_eq!(error.request_id(), subject.has_http().then_some("req_fake_1"));
 }
 
 async fn the_pause_that_the_server_asks_for(subject: &Subject) {
