@@ -18,3 +18,5 @@ mod failures;
 mod reaching;
 #[cfg(test)]
 mod retries;
+#[cfg(test)]
+mod sdk_types;
