@@ -22,6 +22,9 @@ pub struct ConnectionOptions {
     pub idle_timeout: Duration,
     /// How long connecting may take, TLS included; 15 s.
     pub connect_timeout: Duration,
+    /// Whether an `http` address is spoken to in HTTP/2 from the first byte, for gateways of one's own that take
+    /// nothing else; false. With `https` the version is agreed on in any case.
+    pub http2_prior_knowledge: bool,
 }
 
 impl Default for ConnectionOptions {
@@ -32,6 +35,7 @@ impl Default for ConnectionOptions {
             key_source: None,
             idle_timeout: Duration::from_secs(120),
             connect_timeout: Duration::from_secs(15),
+            http2_prior_knowledge: false,
         }
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Endpoint {
     pub(crate) idle_timeout: Duration,
     /// How long connecting may take.
     pub(crate) connect_timeout: Duration,
+    /// Plain connections begin with HTTP/2.
+    pub(crate) http2: bool,
 }
 
 impl Endpoint {
@@ -43,7 +45,8 @@ impl Endpoint {
         headers.extra(&options.headers)?;
         let (headers, secrets) = headers.finish();
         let reporter = Reporter::new(vendor, &url, secrets).with_sources(connection);
-        let ConnectionOptions { idle_timeout, connect_timeout, .. } = *connection;
-        Ok(Self { info, url, headers, reporter, idle_timeout, connect_timeout })
+        let ConnectionOptions { idle_timeout, connect_timeout, http2_prior_knowledge, .. } = *connection;
+        let http2 = http2_prior_knowledge && url.scheme() == "http";
+        Ok(Self { info, url, headers, reporter, idle_timeout, connect_timeout, http2 })
     }
 }

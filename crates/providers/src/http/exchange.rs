@@ -57,9 +57,9 @@ pub(crate) struct Refusal {
 
 impl Exchange {
     pub(crate) fn new(endpoint: Endpoint) -> Self {
-        let Endpoint { url, headers, reporter, idle_timeout, connect_timeout, .. } = endpoint;
+        let Endpoint { url, headers, reporter, idle_timeout, connect_timeout, http2, .. } = endpoint;
         Self {
-            client: LazyClient::new(&url, connect_timeout),
+            client: LazyClient::new(&url, connect_timeout).with_http2(http2),
             reporter: Arc::new(reporter),
             url,
             headers,

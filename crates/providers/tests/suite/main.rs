@@ -15,16 +15,20 @@ mod capture;
 #[cfg(test)]
 mod compatible;
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod failures;
 #[cfg(test)]
-mod gemini;
-#[cfg(test)]
 mod fallbacks;
+#[cfg(test)]
+mod gemini;
 #[cfg(test)]
 mod reaching;
 #[cfg(test)]
 mod responses;
 #[cfg(test)]
 mod retries;
+#[cfg(test)]
+mod sdk_types;
 #[cfg(test)]
 mod tool_names;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Rule, Violation};
 use crate::RecordedRequest;
+use crate::request::is_models;
 
 /// How a summary begins that stands for what was said before.
 const SUMMARY: &str = "[Context Summary]";
@@ -57,7 +58,7 @@ impl Conversations {
                 }
             }
         }
-        let begins = request.messages().iter().all(|message| !is_answer(message));
+        let begins = !request.messages().iter().any(is_models);
         match (longest, nearest) {
             (Some((line, _)), _) => (Place { key, line: Some(line) }, None),
             (None, Some((line, found))) if !begins => {
@@ -98,12 +99,7 @@ fn key_of(request: &RecordedRequest) -> String {
 
 fn is_summary(message: &Value) -> bool {
     let begins = |block: &Value| block["text"].as_str().is_some_and(|text| text.starts_with(SUMMARY));
-    is_answer(message) && blocks(content(message)).first().is_some_and(|block| begins(block))
-}
-
-/// Whether the message is the model's, in any API's words.
-fn is_answer(message: &Value) -> bool {
-    message["role"] == "assistant" || message["role"] == "model"
+    is_models(message) && blocks(content(message)).first().is_some_and(|block| begins(block))
 }
 
 /// What a message is made of: `content`, or `parts` in Gemini's words.
@@ -126,7 +122,7 @@ struct Difference {
 }
 
 fn difference(earlier: &RecordedRequest, later: &RecordedRequest) -> Option<Difference> {
-    for field in ["system", "systemInstruction", "tools"] {
+    for field in ["system", "instructions", "systemInstruction", "tools"] {
         let (was, is) = (earlier.field(field), later.field(field));
         if !same_blocks(was, is) {
             let text = format!("`{field}` changed: {}", excerpts(was, is));

@@ -22,7 +22,7 @@ pub(crate) fn error_body(
             let status_name = kind.unwrap_or_else(|| gemini_status(status));
             json!({"error": {"code": status, "message": message, "status": status_name}})
         }
-        Dialect::OpenAiChat | Dialect::InProcess => {
+        Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::InProcess => {
             let (usual, code) = openai_type(status);
             let kind = kind.unwrap_or(usual);
             json!({"error": {"message": message, "type": kind, "param": null, "code": code}})

@@ -69,7 +69,12 @@ impl Writer<'_> {
                 })));
                 return true;
             }
-            Step::RedactedThinking(_) | Step::Usage(_) | Step::Stop(_) | Step::Event(_) => {}
+            Step::RedactedThinking(_)
+            | Step::ServerTool { .. }
+            | Step::Citation(_)
+            | Step::Usage(_)
+            | Step::Stop(_)
+            | Step::Event(_) => {}
         }
         false
     }
@@ -106,13 +111,11 @@ impl Writer<'_> {
 
     fn finish(&mut self, stop: &FinishReason, usage: Option<Usage>) {
         self.close();
-        // Google's own clients throw away answers with a chunk that has no content.
-        let mut part = json!({"text": ""});
+        let mut candidate = json!({"finishReason": finish_reason(stop), "index": 0});
         if let Some(signature) = self.signature.take() {
-            part["thoughtSignature"] = signature.into();
+            let part = json!({"text": "", "thoughtSignature": signature});
+            candidate["content"] = json!({"role": "model", "parts": [part]});
         }
-        let content = json!({"role": "model", "parts": [part]});
-        let candidate = json!({"content": content, "finishReason": finish_reason(stop), "index": 0});
         self.items.push(Item::data(&response(self.call, &candidate, usage)));
     }
 }
@@ -122,12 +125,12 @@ pub(super) fn whole(call: &Call<'_>, answer: &Answer) -> Value {
     let mut parts = Vec::new();
     for block in &answer.blocks {
         match block {
-            Block::Text(text) => parts.push(json!({"text": text})),
+            Block::Text { text, .. } => parts.push(json!({"text": text})),
             Block::Thinking { text, signature: proof } => {
                 parts.push(json!({"text": text, "thought": true}));
                 signature = proof.clone().or(signature);
             }
-            Block::RedactedThinking(_) => {}
+            Block::RedactedThinking(_) | Block::ServerTool { .. } => {}
             Block::ToolCall { id, name, arguments } => {
                 let mut part = function_call(head(id, name), arguments);
                 if let Some(signature) = signature.take() {

@@ -19,4 +19,8 @@ mod openai;
 #[cfg(test)]
 mod provider;
 #[cfg(test)]
+mod responses;
+#[cfg(test)]
 mod rules;
+#[cfg(test)]
+mod transport;
