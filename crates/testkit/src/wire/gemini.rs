@@ -111,11 +111,13 @@ impl Writer<'_> {
 
     fn finish(&mut self, stop: &FinishReason, usage: Option<Usage>) {
         self.close();
-        let mut candidate = json!({"finishReason": finish_reason(stop), "index": 0});
+        // Google's own clients throw away answers with a chunk that has no content.
+        let mut part = json!({"text": ""});
         if let Some(signature) = self.signature.take() {
-            let part = json!({"text": "", "thoughtSignature": signature});
-            candidate["content"] = json!({"role": "model", "parts": [part]});
+            part["thoughtSignature"] = signature.into();
         }
+        let content = json!({"role": "model", "parts": [part]});
+        let candidate = json!({"content": content, "finishReason": finish_reason(stop), "index": 0});
         self.items.push(Item::data(&response(self.call, &candidate, usage)));
     }
 }

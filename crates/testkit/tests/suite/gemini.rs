@@ -55,7 +55,8 @@ async fn a_stream_has_the_chunks_of_the_api_in_order() {
     );
     let mut chunks: Vec<Value> = answer.events().into_iter().map(|(_, data)| data).collect();
     let last = chunks.pop().unwrap();
-    assert_eq!(last["candidates"][0]["finishReason"], "STOP");
+    let empty = json!({"role": "model", "parts": [{"text": ""}]});
+    assert_eq!(last["candidates"][0], json!({"content": empty, "finishReason": "STOP", "index": 0}));
     let usage = json!({"promptTokenCount": 14, "cachedContentTokenCount": 5, "candidatesTokenCount": 3,
         "totalTokenCount": 17});
     assert_eq!(last["usageMetadata"], usage);
