@@ -106,8 +106,8 @@ async fn logs_of_before_there_was_tuning_replay_as_they_did() {
     assert_eq!((report.first_divergence(), report.unverifiable()), (None, 0));
 }
 
-fn native(items: serde_json::Value) -> ModelEvent {
-    ModelEvent::NativeContent { format: "api".into(), items: items.as_array().unwrap().clone() }
+fn native(item: serde_json::Value) -> ModelEvent {
+    ModelEvent::NativeContent { format: "api".into(), items: vec![item] }
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn a_paused_answer_goes_on_with_its_own_words_and_within_the_rounds() {
     let paused = |query: &str| {
         Reply::new()
             .event(ModelEvent::ServerTool { tool: "web_search".into(), query: query.into() })
-            .event(native(json!([{"type": "server_tool_use", "query": query}])))
+            .event(native(json!({"type": "server_tool_use", "query": query})))
             .stop(FinishReason::PauseTurn)
     };
     let scene = Scene::new(Script::new().reply(paused("a")).reply(paused("b")).reply("Found."));
@@ -148,7 +148,7 @@ async fn a_paused_answer_goes_on_with_its_own_words_and_within_the_rounds() {
 
 #[tokio::test]
 async fn documents_and_native_content_survive_resume_fork_and_export() {
-    let answer = Reply::new().text("Read.").event(native(json!([{"type": "text", "text": "Read."}])));
+    let answer = Reply::new().text("Read.").event(native(json!({"type": "text", "text": "Read."})));
     let scene = Scene::new(Script::new().reply(answer));
     let session = Session::create(scene.options()).await.unwrap();
     let document = Part::DocumentInline {
