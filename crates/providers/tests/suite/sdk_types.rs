@@ -140,7 +140,7 @@ fn history() -> Vec<robota_core::MessageRef> {
     let result = |id: &str, is_error, parts| Body::Tool {
         content: "found".into(),
         tool_call_id: id.into(),
-        name: Some("Read".into()),
+        name: None,
         is_error,
         parts,
     };
