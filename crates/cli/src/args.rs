@@ -10,6 +10,7 @@ use crate::permissions_args::PermissionsCommand;
 use crate::sandbox_args::SandboxCommand;
 use crate::session_args::SessionCommand;
 use crate::tool_args::ToolCommand;
+use crate::tuning_args::TuningArgs;
 
 /// A coding agent for your terminal: it reads, edits and runs things in your project, and asks first.
 #[derive(Debug, Parser)]
@@ -116,9 +117,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
 
-    /// Provider: anthropic, openai, or the name of a profile in your settings
+    /// Provider: the name of a profile in your settings, or a type such as anthropic, openai or ollama
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) tuning: TuningArgs,
 
     /// What may run without asking: plan, default, acceptEdits or bypassPermissions
     #[arg(long, value_name = "MODE", value_parser = permission_modes())]

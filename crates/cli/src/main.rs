@@ -7,6 +7,7 @@ mod exit;
 mod harmless;
 mod host;
 mod manual;
+mod model_setup;
 mod permissions_args;
 mod permissions_command;
 mod print;
@@ -21,6 +22,7 @@ mod stdout;
 mod tool_args;
 mod tool_command;
 mod trust_command;
+mod tuning_args;
 mod unmodelled;
 
 use std::ffi::OsString;

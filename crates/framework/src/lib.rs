@@ -37,8 +37,8 @@ pub use local_rules::{KeepError, LocalRules};
 pub use project::{ProjectError, ProjectPaths};
 pub use prompt::{ContextNote, PromptParts, PromptSection};
 pub use provider::{
-    Credential, DEFAULT_ANTHROPIC_MODEL, DEFAULT_IDLE_TIMEOUT, DEFAULT_OPENAI_MODEL, ProviderOverrides,
-    ProviderSetupError, RequestOptions, ResolvedProvider,
+    Credential, DEFAULT_IDLE_TIMEOUT, KeyError, KeyReference, KeySources, ListedProvider, ProviderOrigin,
+    ProviderOverrides, ProviderSetupError, ResolvedProvider, list_providers,
 };
 pub use query::{Query, create_query};
 pub use sandbox::{SANDBOX_HELPER_ARGUMENT, Sandbox, SandboxPlan, SandboxState, system_sandbox_status};

@@ -32,7 +32,7 @@ mod assembled {
         Assembly, Credential, Environment, ProjectPaths, ProviderOverrides, ResolvedProvider,
         SessionBlueprint, Settings,
     };
-    use robota_providers::ProviderSpec;
+    use robota_providers::{ProviderOptions, ProviderSpec, build, definitions};
 
     #[tokio::main]
     async fn main() -> Result<(), Box<dyn Error>> {
@@ -51,7 +51,8 @@ mod assembled {
     ) -> Result<Assembly, Box<dyn Error>> {
         let paths = ProjectPaths::detect(cwd, home, None)?;
         let settings = Settings::load(&paths, false)?; // true: the user trusts this folder
-        let model = ResolvedProvider::resolve(&settings, &environment, &ProviderOverrides::default())?;
+        let overrides = ProviderOverrides::default(); // what flags would say
+        let model = ResolvedProvider::resolve(&settings, &environment, &overrides, &definitions())?;
         let provider = connect(&model)?;
         Ok(SessionBlueprint::new(paths, settings, environment, model, provider).assemble()?)
     }
@@ -66,9 +67,10 @@ mod assembled {
         }
         spec.connection.base_url.clone_from(&model.base_url);
         spec.connection.idle_timeout = model.idle_timeout;
-        spec.options.headers.clone_from(&model.options.headers);
-        spec.options.body.clone_from(&model.options.body);
-        Ok(robota_providers::build(spec)?)
+        if let Some(options) = &model.options {
+            spec.options = ProviderOptions::parse(options)?;
+        }
+        Ok(build(spec)?)
     }
 
     /// Runs one prompt in a new session.

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use robota_core::{
-    Ambient, DynTool, ModelInfo, ModelTable, PermissionMode, PermissionPolicy, Provider, SessionId,
+    Ambient, DynTool, ModelInfo, ModelTable, PermissionMode, PermissionPolicy, Provider, RequestTuning,
+    SessionId,
 };
 use robota_session::{FileStore, NullStore, Session, SessionOptions, SessionStore};
 use robota_tools::process::Confine;
@@ -58,6 +59,8 @@ pub struct SessionBlueprint {
     pub prompt: PromptOverrides,
     /// Most model calls in one turn; 0 for no limit.
     pub max_turns: u32,
+    /// How the model answers: effort, thinking, form.
+    pub tuning: RequestTuning,
     /// Name of the session, for people.
     pub name: Option<String>,
     /// Id of a new session; a fresh one when `None`.
@@ -105,6 +108,7 @@ impl SessionBlueprint {
             permissions: PermissionOverrides::default(),
             prompt: PromptOverrides::default(),
             max_turns: 0,
+            tuning: RequestTuning::default(),
             name: None,
             session_id: None,
             persistent: true,
@@ -143,6 +147,7 @@ impl SessionBlueprint {
         options.name.clone_from(&self.name);
         options.session_id.clone_from(&self.session_id);
         options.max_turns = self.max_turns;
+        options.tuning.clone_from(&self.tuning);
         let info = ModelTable::builtin().lookup(&self.model.model);
         options.context_window = info.context_window;
         options.max_output_tokens = self.model.max_output_tokens.or_else(|| output_limit(&info));

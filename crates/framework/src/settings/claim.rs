@@ -9,7 +9,7 @@ use robota_core::{HookAction, HookFailurePolicy, PermissionMode};
 use serde::Serialize;
 
 use super::file::FileSettings;
-use super::{Layer, LogSettings, Scope, SettingsError, read_file};
+use super::{Layer, LogSettings, ProviderProfile, Scope, SettingsError, read_file};
 use crate::ProjectPaths;
 
 /// One thing that a file of a project sets and that takes effect only when the user trusts the project.
@@ -143,10 +143,10 @@ fn claims(file: &FileSettings) -> Vec<Claim> {
     file.env.keys().for_each(|name| add(ClaimKind::Variable, name.clone()));
     file.allowed_hosts.iter().for_each(|host| add(ClaimKind::AllowedHost, host.clone()));
     for (name, profile) in &file.providers {
-        add(ClaimKind::Provider, with_address(name, profile.base_url.as_deref()));
+        add(ClaimKind::Provider, described(name, profile));
     }
     if let Some(profile) = &file.legacy_provider {
-        add(ClaimKind::Provider, with_address("provider", profile.base_url.as_deref()));
+        add(ClaimKind::Provider, described("provider", profile));
     }
     if let Some(name) = &file.current_provider {
         add(ClaimKind::Provider, format!("the current one: {name}"));
@@ -167,6 +167,15 @@ fn claims(file: &FileSettings) -> Vec<Claim> {
     }
     file.user_agent.iter().for_each(|name| add(ClaimKind::UserAgent, name.clone()));
     list
+}
+
+/// A profile, for a person: its address, and what it runs.
+fn described(name: &str, profile: &ProviderProfile) -> String {
+    let shown = with_address(name, profile.base_url.as_deref());
+    match &profile.api_key_helper {
+        Some(command) => format!("{shown}, with the key that the command {command} prints"),
+        None => shown,
+    }
 }
 
 fn with_address(name: &str, address: Option<&str>) -> String {

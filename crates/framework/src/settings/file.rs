@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::document::Node;
 use super::suggestion::closest;
-use super::value::{auto_compact, base_url, choice, host, language, raw_capture, text, variable};
+use super::value::{auto_compact, base_url, choice, host, language, raw_capture, text, texts, variable};
 use super::variables::TRUST_LEVELS;
 use super::{
     AutoCompact, Format, Layer, LogSettings, ProviderProfile, SandboxSettings, SearchSettings, SettingsError,
@@ -40,8 +40,17 @@ const KEYS: [&str; 18] = [
     "web",
     "webFetch",
 ];
-const PROFILE_KEYS: [&str; 7] =
-    ["apiKey", "baseURL", "maxOutputTokens", "model", "options", "timeout", "type"];
+const PROFILE_KEYS: [&str; 9] = [
+    "apiKey",
+    "apiKeyHelper",
+    "baseURL",
+    "fallbackModel",
+    "maxOutputTokens",
+    "model",
+    "options",
+    "timeout",
+    "type",
+];
 const LOG_KEYS: [&str; 2] = ["durability", "rawCapture"];
 const WEB_KEYS: [&str; 1] = ["allowedHosts"];
 const PERMISSION_KEYS: [&str; 6] =
@@ -160,6 +169,8 @@ impl Reader<'_> {
                 "type" => profile.kind = Some(text(&node)?),
                 name if name == type_key => profile.kind = Some(text(&node)?),
                 "model" => profile.model = Some(text(&node)?),
+                "fallbackModel" => profile.fallback_models = Some(texts(&node)?),
+                "apiKeyHelper" => profile.api_key_helper = Some(text(&node)?),
                 "apiKey" => profile.api_key = Some(SecretString::from(text(&node.secret())?)),
                 "baseURL" => profile.base_url = Some(base_url(&node)?),
                 "timeout" => {

@@ -313,7 +313,7 @@ fn agent_of(options: &SessionOptions, outputs: Option<SessionOutputs>) -> Agent 
         max_output_tokens: options.max_output_tokens,
         output_budget: options.output_budget,
         spill: outputs.map(|outputs| Arc::new(outputs) as Arc<dyn OutputSpill>),
-        tuning: robota_core::RequestTuning::default(),
+        tuning: options.tuning.clone(),
         idle_timeout: options.provider_timeout,
         raw_capture: options.raw_capture,
         ambient: options.ambient.clone(),

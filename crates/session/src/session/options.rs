@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use robota_core::{
     Ambient, DynTool, HookRunner, Part, PermissionMode, PermissionPolicy, Provider, RawCapture, Redactor,
-    RuleSet, SessionId,
+    RequestTuning, RuleSet, SessionId,
 };
 
 use crate::{
@@ -52,6 +52,8 @@ pub struct SessionOptions {
     pub provider_timeout: Option<Duration>,
     /// Which native payloads of the provider are recorded.
     pub raw_capture: RawCapture,
+    /// How the model answers: effort, thinking, form.
+    pub tuning: RequestTuning,
     /// Size of the model's context window, in tokens; 0 when unknown.
     pub context_window: u64,
     /// From which share of the window on the session compacts its history by itself; `None` for never.
@@ -114,6 +116,7 @@ impl SessionOptions {
             max_turns: 0,
             provider_timeout: None,
             raw_capture: RawCapture::Off,
+            tuning: RequestTuning::default(),
             context_window: 0,
             auto_compact_threshold: Some(AutoCompactThreshold::default()),
             compact_instructions: None,
