@@ -26,8 +26,9 @@ const AFTERMATH: Duration = Duration::from_secs(5);
 /// Parts of a list of models that are asked for at most.
 const MAX_PAGES: usize = 50;
 
-/// How often one call is sent again because the server does not know an optional field.
-const MAX_CORRECTIONS: u32 = 2;
+/// How often one call is sent again because the server does not know an optional field. Each time it is written
+/// otherwise than before.
+const MAX_CORRECTIONS: u32 = 12;
 
 /// A model API reached over HTTP. Cloning shares client and connections.
 ///

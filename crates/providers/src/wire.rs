@@ -72,7 +72,7 @@ pub(crate) struct Question<T> {
 
 /// Which optional fields of an API a request uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Dialect(pub(crate) u8);
+pub(crate) struct Dialect(pub(crate) u64);
 
 /// Reads one streamed answer, frame by frame.
 pub(crate) trait Decoder: Send {

@@ -28,6 +28,8 @@ struct FunctionDelta<'a> {
 pub(super) struct Calls {
     calls: Vec<Call>,
     started: usize,
+    /// Ids of the calls that have ended, in the order in which they began.
+    ids: Vec<String>,
 }
 
 struct Call {
@@ -71,22 +73,34 @@ impl Calls {
     }
 
     /// A whole call, from a server that wrote it as text.
-    pub(super) fn whole(&mut self, name: String, arguments: String, out: &mut Events) {
+    pub(super) fn whole(&mut self, id: String, name: String, arguments: String, out: &mut Events) {
         let mut call = Call::new(None);
-        call.take(String::new(), name, &mut self.started, out);
+        call.take(id, name, &mut self.started, out);
         call.write(arguments, out);
         self.calls.push(call);
     }
 
+    /// The ids the server gave the calls, once they have ended.
+    pub(super) fn ids(&self) -> &[String] {
+        &self.ids
+    }
+
     /// Ends all calls.
     pub(super) fn finish(&mut self, out: &mut Events) {
+        let mut ids = vec![String::new(); self.calls.len()];
         for mut call in std::mem::take(&mut self.calls) {
             if call.number.is_none() && !call.early.is_empty() {
                 // Arguments for no tool: the model is told that there is none of this name.
                 call.start(&mut self.started, out);
             }
-            out.extend(call.number.map(|index| ModelEvent::ToolCallEnd { index }));
+            let Some(index) = call.number else { continue };
+            out.push_back(ModelEvent::ToolCallEnd { index });
+            if let Some(place) = ids.get_mut(index) {
+                *place = call.id;
+            }
         }
+        ids.truncate(self.started);
+        self.ids = ids;
     }
 
     /// Position of the call that a delta belongs to; a new call where it begins one.

@@ -21,7 +21,8 @@ const MAX_CALL_BYTES: usize = 4 * 1024 * 1024;
 pub(super) enum Piece {
     Text(String),
     Thinking(String),
-    Call { name: String, arguments: String },
+    /// `id` is empty where the model gave none.
+    Call { id: String, name: String, arguments: String },
 }
 
 /// Reads the text of one answer.
@@ -163,11 +164,12 @@ impl Markup {
         let arguments = arguments.map_or("{}", RawValue::get);
         // Arguments may themselves be a string of JSON.
         let arguments = serde_json::from_str::<String>(arguments).unwrap_or_else(|_| arguments.to_owned());
-        self.tools.contains(&name).then_some(Piece::Call { name, arguments })
+        self.tools.contains(&name).then_some(Piece::Call { id: String::new(), name, arguments })
     }
 }
 
-fn push(out: &mut Vec<Piece>, piece: fn(String) -> Piece, text: &str) {
+/// Appends a piece of text, unless it is empty.
+pub(super) fn push(out: &mut Vec<Piece>, piece: fn(String) -> Piece, text: &str) {
     if !text.is_empty() {
         out.push(piece(text.to_owned()));
     }
@@ -205,7 +207,7 @@ mod tests {
     #[test]
     fn thinking_and_calls_are_told_from_text() {
         let answer = "\n<think>which file?</think>\n\nI look. <tool_call>\n{\"name\": \"Read\", \"arguments\": {\"filePath\": \"a<b\"}}\n</tool_call>";
-        let call = Piece::Call { name: "Read".into(), arguments: "{\"filePath\": \"a<b\"}".into() };
+        let call = Piece::Call { id: String::new(), name: "Read".into(), arguments: "{\"filePath\": \"a<b\"}".into() };
         assert_eq!(read(&[answer]), [Piece::Thinking("which file?".into()), text("I look. "), call]);
     }
 
@@ -224,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_call_without_its_closing_tag_and_with_string_arguments_is_a_call() {
-        let call = |arguments: &str| Piece::Call { name: "Read".into(), arguments: arguments.into() };
+        let call = |arguments: &str| Piece::Call { id: String::new(), name: "Read".into(), arguments: arguments.into() };
         assert_eq!(read(&["<tool_call>{\"name\":\"Read\"}"]), [call("{}")]);
         assert_eq!(
             read(&[r#"<tool_call>{"name":"Read","arguments":"{\"a\":1}"}</tool_call>"#]),

@@ -1,7 +1,7 @@
 //! One test for each oddity of servers (protocols F4), on recorded chunks.
 
 use proptest::prelude::*;
-use robota_core::ProviderErrorKind;
+use robota_core::{ProviderErrorKind, ToolClass, Usage};
 use serde_json::{Value, json};
 
 use super::*;
@@ -29,7 +29,11 @@ fn finish(reason: &str) -> Value {
 }
 
 fn decoder() -> ChatDecoder {
-    ChatDecoder::new(None)
+    ChatDecoder::new(Reading::Plain, None)
+}
+
+fn read_tool() -> ToolSpec {
+    ToolSpec::new("Read", ToolClass::Inspect, "")
 }
 
 /// The events of these chunks without the start of the answer.
@@ -248,7 +252,7 @@ fn quirk_8_markup_in_the_text_becomes_thinking_and_a_call() {
         ModelEvent::ToolCallEnd { index: 0 },
         ModelEvent::Finish(FinishReason::ToolUse),
     ];
-    assert_eq!(read_whole(ChatDecoder::new(Some(vec!["Read".into()])), &body(&chunks)), expected);
+    assert_eq!(read_whole(ChatDecoder::new(Reading::markup(&[Arc::new(read_tool())]), None), &body(&chunks)), expected);
     // At the vendor's own address it is what it looks like: text.
     assert_eq!(calls(&chunks), (Vec::new(), FinishReason::EndTurn));
 }
