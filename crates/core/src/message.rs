@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::{Timestamp, Usage};
+use crate::{Citation, Timestamp, Usage};
 
 /// Whether a message was finished or cut off by an abort or a failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -230,6 +230,13 @@ impl Message {
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
         self.metadata.get("usage").and_then(|usage| Usage::deserialize(usage).ok())
+    }
+
+    /// The sources that an answer names (`metadata.citations`), in its order.
+    #[must_use]
+    pub fn citations(&self) -> Vec<Citation> {
+        let citations = self.metadata.get("citations");
+        citations.and_then(|citations| Vec::deserialize(citations).ok()).unwrap_or_default()
     }
 
     /// `user`, `assistant`, `system` or `tool`.

@@ -23,6 +23,7 @@ mod files;
 mod lifecycle_hooks;
 mod log;
 mod observer;
+mod output_schema;
 mod outputs;
 mod permission;
 mod printable;
@@ -50,6 +51,7 @@ pub use log::{
     PayloadSource, Subscription, Tail, redacting_filter,
 };
 pub use observer::{CompactEvent, SessionObserver, ToolExecution};
+pub use output_schema::{InvalidSchema, OutputSchema};
 pub use permission::{ExternalApproval, PermissionAnswer, PermissionHandler, PermissionRequest, RuleKeeper};
 pub use replay::{
     CompactionReplay, Divergence, Expand, ReplayIssue, ReplayIssueCode, ReplayReport, ReplayValidation,

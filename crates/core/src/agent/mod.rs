@@ -29,7 +29,7 @@ pub use turn::last_words_message;
 use crate::context::ContextWindow;
 use crate::{
     Ambient, ContextState, DynTool, Error, EventSink, History, Message, MessageRef, ModelRequest,
-    OutputSpill, Provider, RawCapture, ToolChoice, ToolSpec, TurnEnd, Usage,
+    OutputSpill, Provider, RawCapture, ResponseFormat, ToolChoice, ToolSpec, TurnEnd, Usage,
 };
 
 /// What an agent is made of.
@@ -71,6 +71,9 @@ pub struct Turn<'a> {
     pub history: &'a Mutex<History>,
     /// The user's message.
     pub prompt: Message,
+    /// The form its answers have to have, in the place of [`RequestTuning::response_format`]; not asked for in last
+    /// words.
+    pub response_format: Option<ResponseFormat>,
     /// Where events go.
     pub sink: &'a Arc<dyn EventSink>,
     /// Who stands around every tool call, and decides whether it may run.

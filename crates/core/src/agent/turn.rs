@@ -113,6 +113,7 @@ impl Agent {
             history: turn.lock().reference(),
             max_rounds: self.config.max_rounds,
             native_web_tools: self.config.tuning.native_web_tools.clone(),
+            response_format: turn.response_format.clone(),
         });
         self.show_context(turn);
         let mut tally = Tally::default();
@@ -195,7 +196,10 @@ impl Agent {
     /// One model call and the tool calls it asks for.
     async fn round(&self, turn: &Turn<'_>, tally: &mut Tally) -> Result<Next, Error> {
         let (messages, reference) = turn.messages();
-        let request = self.request(sendable(&messages), ToolChoice::Auto);
+        let mut request = self.request(sendable(&messages), ToolChoice::Auto);
+        if turn.response_format.is_some() {
+            request.response_format.clone_from(&turn.response_format);
+        }
         let (answer, ended) = self.call(turn, tally, request, reference, false).await?;
         match ended {
             CallEnd::Cancelled => {

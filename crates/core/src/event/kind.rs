@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     FinishReason, HistoryMutation, HistoryRef, HookOutcome, HookPermission, NativeWebToolsReport,
-    PermissionMode, RawCapture, RequestDigest, SessionId, ToolSpec, Usage,
+    PermissionMode, RawCapture, RequestDigest, RequestTuning, ResponseFormat, SessionId, ToolSpec, Usage,
 };
 
 /// What happened. Names as in seed `000`, Session Logging.
@@ -49,6 +49,9 @@ pub enum EventKind {
         /// Which native payloads are recorded.
         #[serde(skip_serializing_if = "RawCapture::is_off", default)]
         raw_capture: RawCapture,
+        /// What all its requests have in common besides.
+        #[serde(skip_serializing_if = "RequestTuning::is_plain", default)]
+        tuning: RequestTuning,
     },
     /// The session was opened again, possibly with another prompt, model or set of tools.
     SessionResume {
@@ -74,6 +77,9 @@ pub enum EventKind {
         /// Which native payloads are recorded from now on.
         #[serde(skip_serializing_if = "RawCapture::is_off", default)]
         raw_capture: RawCapture,
+        /// What all its requests have in common besides, from now on.
+        #[serde(skip_serializing_if = "RequestTuning::is_plain", default)]
+        tuning: RequestTuning,
     },
     /// The user gave the session another name, or took its name away.
     SessionName {
@@ -101,6 +107,10 @@ pub enum EventKind {
         /// The provider's own web tools; `None` where it was not asked for any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         native_web_tools: Option<NativeWebToolsReport>,
+        /// The form that the answers of this turn have to have, where it is another one than that of the session.
+        /// The request for last words asks for none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        response_format: Option<ResponseFormat>,
     },
     /// How full the context window is.
     Context(ContextState),

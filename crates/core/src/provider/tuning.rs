@@ -77,8 +77,16 @@ pub enum Thinking {
     Budget(u32),
 }
 
+impl Thinking {
+    /// Whether it is left to the model.
+    #[must_use]
+    pub const fn is_default(&self) -> bool {
+        matches!(self, Self::Default)
+    }
+}
+
 /// The form an answer has to have: JSON after a schema.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ResponseFormat {
     /// What the form is called: letters, digits, `_` and `-`.

@@ -67,6 +67,7 @@ impl Bench {
         let turn = Turn {
             history: &self.history,
             prompt,
+            response_format: None,
             sink: &sink,
             gate: self.gate.as_ref(),
             cancel: &self.cancel,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use robota_core::{
     Body, Event, EventKind, FinishReason, HistoryMutation, MessageRef, MessageState, ModelRequest,
-    RequestDigest, RequestPurpose, TurnEnd,
+    RequestDigest, RequestPurpose, ResponseFormat, TurnEnd,
 };
 
 use super::settings::Settings;
@@ -24,6 +24,10 @@ pub(super) struct RecordedTurn {
     pub(super) turn: u32,
     pub(super) settings: Arc<Settings>,
     pub(super) max_rounds: u32,
+    /// The form that its answers had to have.
+    pub(super) response_format: Option<ResponseFormat>,
+    /// Secrets were taken out of it.
+    form_redacted: bool,
     /// The history before the prompt.
     pub(super) before: Vec<MessageRef>,
     /// `None` when the log does not hold it.
@@ -133,7 +137,11 @@ impl RecordedTurn {
                 Change::Become(all) => messages.clone_from(all),
             }
         }
-        Some(self.settings.request(&messages, last_words))
+        let mut request = self.settings.request(&messages, last_words);
+        if self.response_format.is_some() && !last_words {
+            request.response_format.clone_from(&self.response_format);
+        }
+        Some(request)
     }
 }
 
@@ -172,7 +180,9 @@ impl Recorder {
         }
         match &event.kind {
             EventKind::HistoryMutation(mutation) => self.changed(event, mutation, length),
-            EventKind::PreRun { max_rounds, .. } => self.begin_turn(event, *max_rounds),
+            EventKind::PreRun { max_rounds, response_format, .. } => {
+                self.begin_turn(event, *max_rounds, response_format.clone());
+            }
             EventKind::ProviderRequest { purpose: RequestPurpose::Compaction, .. } => {
                 self.compaction_requested(event);
             }
@@ -222,7 +232,7 @@ impl Recorder {
         self.fold.as_ref().map_or(&[], |fold| fold.history().messages())
     }
 
-    fn begin_turn(&mut self, event: &Event, max_rounds: u32) {
+    fn begin_turn(&mut self, event: &Event, max_rounds: u32, response_format: Option<ResponseFormat>) {
         self.end();
         // The prompt is the last message of the history that a turn begins with.
         let messages = self.messages();
@@ -232,6 +242,8 @@ impl Recorder {
             turn: event.turn,
             settings: Arc::clone(&self.settings),
             max_rounds,
+            form_redacted: event.redacted && response_format.is_some(),
+            response_format,
             before: messages.get(..before).unwrap_or_default().to_vec(),
             prompt,
             requests: Vec::new(),
@@ -246,13 +258,14 @@ impl Recorder {
         self.end_compaction(false);
         if self.turn.as_ref().is_none_or(|turn| turn.turn != event.turn) {
             // The line that begins the turn is lost.
-            self.begin_turn(event, 0);
+            self.begin_turn(event, 0, None);
         }
+        let form_redacted = self.turn.as_ref().is_some_and(|turn| turn.form_redacted);
         let request = RecordedRequest {
             seq: event.seq,
             last_words: *last_words,
             digest: *digest,
-            redacted: self.settings.redacted || !self.redacted.is_empty(),
+            redacted: form_redacted || self.settings.redacted || !self.redacted.is_empty(),
             changes: std::mem::take(&mut self.changes),
             answer: None,
         };

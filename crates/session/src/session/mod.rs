@@ -11,7 +11,9 @@ mod run;
 mod shutdown;
 mod sink;
 mod snapshot;
+mod structured;
 mod turn_host;
+mod web_tools;
 
 use std::collections::BTreeMap;
 use std::fmt;

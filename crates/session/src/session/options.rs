@@ -10,8 +10,8 @@ use robota_core::{
 };
 
 use crate::{
-    AutoCompactThreshold, Durability, LineFilter, NullStore, PermissionHandler, RuleKeeper, SessionObserver,
-    SessionStore, redacting_filter,
+    AutoCompactThreshold, Durability, LineFilter, NullStore, OutputSchema, PermissionHandler, RuleKeeper,
+    SessionObserver, SessionStore, redacting_filter,
 };
 
 /// Most characters of one tool result, by default.
@@ -52,8 +52,6 @@ pub struct SessionOptions {
     pub provider_timeout: Option<Duration>,
     /// Which native payloads of the provider are recorded.
     pub raw_capture: RawCapture,
-    /// How the model answers: effort, thinking, form.
-    pub tuning: RequestTuning,
     /// Size of the model's context window, in tokens; 0 when unknown.
     pub context_window: u64,
     /// From which share of the window on the session compacts its history by itself; `None` for never.
@@ -69,6 +67,9 @@ pub struct SessionOptions {
     pub hooks: Option<Arc<dyn HookRunner>>,
     /// Most output tokens of one model call; `None` leaves it to the provider.
     pub max_output_tokens: Option<u32>,
+    /// How much effort the model puts into its answers, whether it thinks first, and the form of all answers. The
+    /// session itself asks the provider for its web tools, and names itself to the provider's cache.
+    pub tuning: RequestTuning,
     /// Most characters of one tool result; 0 for no limit.
     pub output_budget: usize,
     /// Where the session is kept.
@@ -116,13 +117,13 @@ impl SessionOptions {
             max_turns: 0,
             provider_timeout: None,
             raw_capture: RawCapture::Off,
-            tuning: RequestTuning::default(),
             context_window: 0,
             auto_compact_threshold: Some(AutoCompactThreshold::default()),
             compact_instructions: None,
             context_note: None,
             hooks: None,
             max_output_tokens: None,
+            tuning: RequestTuning::default(),
             output_budget: OUTPUT_BUDGET,
             store: Arc::new(NullStore),
             temporary_outputs: None,
@@ -141,13 +142,23 @@ pub struct Prompt {
     pub text: String,
     /// Further parts, such as images.
     pub parts: Vec<Part>,
+    /// The schema that the answer has to be valid against; `None` for an answer in words.
+    pub output_schema: Option<OutputSchema>,
 }
 
 impl Prompt {
     /// A prompt of plain text.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), parts: Vec::new() }
+        Self { text: text.into(), parts: Vec::new(), output_schema: None }
+    }
+
+    /// The same prompt, to be answered with JSON that is valid against `schema`:
+    /// [`TurnOutcome::structured`](crate::TurnOutcome::structured).
+    #[must_use]
+    pub fn with_output_schema(mut self, schema: OutputSchema) -> Self {
+        self.output_schema = Some(schema);
+        self
     }
 
     /// The same prompt with a further part.

@@ -62,7 +62,7 @@ async fn run_again(recorded: &Arc<RecordedCompaction>, start: &CompactionStart) 
         max_output_tokens: settings.max_output_tokens,
         output_budget: 0,
         spill: None,
-        tuning: robota_core::RequestTuning::default(),
+        tuning: settings.tuning.clone(),
         idle_timeout: None,
         raw_capture: RawCapture::Off,
         ambient: ambient_of(recorded),

@@ -115,7 +115,7 @@ async fn run_again(recorded: &Arc<RecordedTurn>, prompt: Message, progress: &Arc
         output_budget: 0,
         spill: None,
         max_output_tokens: settings.max_output_tokens,
-        tuning: robota_core::RequestTuning::default(),
+        tuning: settings.tuning.clone(),
         idle_timeout: None,
         raw_capture: RawCapture::Off,
         ambient: Ambient::default(),
@@ -125,9 +125,16 @@ async fn run_again(recorded: &Arc<RecordedTurn>, prompt: Message, progress: &Arc
     let host = RecordedHost { progress: Arc::clone(progress), history: &history };
     let sink: Arc<dyn EventSink> = Arc::new(Nowhere);
     let cancel = CancellationToken::new();
-    agent
-        .run_turn(Turn { history: &history, prompt, sink: &sink, gate: &Open, cancel: &cancel, host: &host })
-        .await;
+    let turn = Turn {
+        history: &history,
+        prompt,
+        response_format: recorded.response_format.clone(),
+        sink: &sink,
+        gate: &Open,
+        cancel: &cancel,
+        host: &host,
+    };
+    agent.run_turn(turn).await;
 }
 
 /// A sink for events that nobody needs.

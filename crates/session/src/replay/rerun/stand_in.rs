@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 use robota_core::{
     Authorization, Body, Capabilities, DynTool, GateRequest, InvalidArguments, MessageRef, ModelEvent,
-    ModelRequest, ModelStream, PreparedCall, Provider, ProviderError, ProviderErrorKind, ProviderInfo,
+    ModelRequest, ModelStream, Part, PreparedCall, Provider, ProviderError, ProviderErrorKind, ProviderInfo,
     ToolGate, ToolOutcome, ToolSpec,
 };
 use tokio_util::sync::CancellationToken;
@@ -53,7 +53,7 @@ fn failure(kind: ProviderErrorKind) -> Result<ModelEvent, ProviderError> {
 fn events_of(answer: &RecordedAnswer) -> Vec<ModelEvent> {
     let mut events = Vec::new();
     let body = answer.message.as_ref().map(|message| &message.body);
-    if let Some(Body::Assistant { content, tool_calls, reasoning, .. }) = body {
+    if let Some(Body::Assistant { content, tool_calls, reasoning, parts }) = body {
         for block in reasoning {
             if let Some(data) = &block.redacted {
                 events.push(ModelEvent::RedactedThinking(data.clone()));
@@ -68,9 +68,15 @@ fn events_of(answer: &RecordedAnswer) -> Vec<ModelEvent> {
             events.push(ModelEvent::ToolCallArguments { index, delta: call.arguments.clone() });
             events.push(ModelEvent::ToolCallEnd { index });
         }
+        events.extend(parts.iter().filter_map(native));
     }
     events.push(ModelEvent::Finish(answer.finish.clone()));
     events
+}
+
+fn native(part: &Part) -> Option<ModelEvent> {
+    let Part::Native { format, items } = part else { return None };
+    Some(ModelEvent::NativeContent { format: format.clone(), items: items.clone() })
 }
 
 /// The recorded results of calls, by id. An id may come again when its first call is compacted away.
