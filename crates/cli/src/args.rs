@@ -7,6 +7,7 @@ use clap_complete::Shell;
 use robota_core::{PermissionMode, Rule};
 
 use crate::permissions_args::PermissionsCommand;
+use crate::provider_args::ProviderCommand;
 use crate::sandbox_args::SandboxCommand;
 use crate::session_args::SessionCommand;
 use crate::tool_args::ToolCommand;
@@ -56,6 +57,9 @@ pub(crate) enum Command {
     /// Show what the sandbox is on this system, and run a command in it
     #[command(subcommand)]
     Sandbox(SandboxCommand),
+    /// List the model providers that are set up, test one, and list its models
+    #[command(subcommand)]
+    Provider(ProviderCommand),
     /// Trust a project: let its own settings run hooks, allow tools and choose provider and model
     Trust(TrustArgs),
     /// Print a shell completion script

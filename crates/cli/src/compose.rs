@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use robota_core::{ModelInfo, ModelTable, SystemClock};
+use robota_core::{ModelInfo, SystemClock};
 use robota_framework::{
     Assembly, AssemblyError, PermissionOverrides, ProjectPaths, PromptOverrides, ProviderOverrides,
     ResolvedProvider, SessionBlueprint, Settings, TrustStore,
@@ -13,7 +13,7 @@ use crate::args::{RunArgs, split_rules};
 use crate::exit::{Exit, Failure, exit_of};
 use crate::harmless::one_line;
 use crate::host::{Host, sandbox_helper, temp_dir};
-use crate::model_setup::{connect, model_of, with_models};
+use crate::model_setup::{connect, limits_notice, model_of, model_table, with_models};
 use crate::permissions_args::PolicyArgs;
 
 /// A session, ready to be opened.
@@ -22,6 +22,8 @@ pub(crate) struct Composition {
     pub(crate) paths: ProjectPaths,
     pub(crate) model: ResolvedProvider,
     pub(crate) model_info: ModelInfo,
+    /// What is assumed of the model, because nobody knows.
+    pub(crate) limits: Option<String>,
     /// What the project sets and has no effect without trust: one sentence for each file.
     pub(crate) ignored: Vec<String>,
     /// What else a person should know before the run: one sentence each.
@@ -39,13 +41,16 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
         fallback_models: args.tuning.fallback_models.clone(),
     };
     let model = model_of(host, &settings, &overrides)?;
-    let model_info = ModelTable::builtin().lookup(&model.model);
+    let models = model_table(&paths, &settings, &model);
+    let model_info = models.lookup(&model.model);
     let provider = connect(host, &model, &model_info, &args.tuning.betas)?;
     let ignored = settings.ignored.iter().map(|notice| one_line(notice)).collect();
+    let limits = limits_notice(&model_info).map(|notice| one_line(&notice));
     let mut notices: Vec<String> = settings.warnings.iter().map(ToString::to_string).collect();
 
     let mut blueprint =
         SessionBlueprint::new(paths.clone(), settings, host.environment.clone(), model.clone(), provider);
+    blueprint.models = models;
     blueprint.permissions = PermissionOverrides {
         mode: args.permission_mode,
         allowed: split_rules(&args.allowed_tools),
@@ -68,7 +73,7 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
     notices.extend(assembly.notices.iter().cloned());
     // Some of them quote what a repository says.
     notices.iter_mut().for_each(|notice| *notice = one_line(notice));
-    Ok(Composition { assembly, paths, model, model_info, ignored, notices })
+    Ok(Composition { assembly, paths, model, model_info, limits, ignored, notices })
 }
 
 /// The parts of a session.

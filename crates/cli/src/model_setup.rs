@@ -3,9 +3,9 @@
 use std::ffi::OsStr;
 use std::sync::Arc;
 
-use robota_core::{ModelInfo, Provider};
+use robota_core::{ModelInfo, ModelSource, ModelTable, Provider};
 use robota_framework::{
-    Credential, KeySources, ProviderOverrides, ProviderSetupError, ResolvedProvider, Settings, Variable,
+    Credential, KeySources, ModelLists, ProjectPaths, ProviderOverrides, ProviderSetupError, ResolvedProvider, Settings, Variable,
 };
 use robota_providers::{
     ConnectionOptions, ProviderKind, ProviderOptions, ProviderSpec, build, definitions,
@@ -54,6 +54,31 @@ pub(crate) fn fetch_key(host: &Host, model: &mut ResolvedProvider) -> Result<(),
         let failure = failure.with_hint(error.hint());
         Failure { message: format!("the provider `{}` has no key: {}", model.name, failure.message), ..failure }
     })
+}
+
+/// Most output tokens of a model whose provider tells its window and not this.
+const ASSUMED_OUTPUT: u64 = 8_192;
+
+/// What is known of models: the settings', the table's, and behind them what the provider said when it was asked last.
+pub(crate) fn model_table(paths: &ProjectPaths, settings: &Settings, model: &ResolvedProvider) -> ModelTable {
+    let table = ModelTable::builtin().clone().with(settings.model_catalog.iter().cloned());
+    if table.lookup(&model.model).known {
+        return table;
+    }
+    match ModelLists::new(paths).load(model) {
+        Some(list) => table.with_listed(list.entries(ASSUMED_OUTPUT)),
+        None => table,
+    }
+}
+
+/// What to tell about a model whose limits nobody knows.
+pub(crate) fn limits_notice(info: &ModelInfo) -> Option<String> {
+    let told = format!(
+        "the model {} is not in the table: assuming a window of {} tokens; set `modelCatalog` in settings, or run \
+         `robota provider models --refresh`",
+        info.id, info.context_window
+    );
+    (info.source == ModelSource::Assumed).then_some(told)
 }
 
 /// The provider of a resolved profile, with retries. `betas` are asked for besides those of its options.

@@ -51,6 +51,8 @@ pub struct SessionBlueprint {
     pub environment: Environment,
     /// The model, and the limits its profile sets.
     pub model: ResolvedProvider,
+    /// What is known of models: the table that ships, and `modelCatalog` of the settings before it.
+    pub models: ModelTable,
     /// The provider constructed from `model`.
     pub provider: Arc<dyn Provider>,
     /// What flags say about permissions.
@@ -100,6 +102,7 @@ impl SessionBlueprint {
         provider: Arc<dyn Provider>,
     ) -> Self {
         Self {
+            models: ModelTable::builtin().clone().with(settings.model_catalog.iter().cloned()),
             paths,
             settings,
             environment,
@@ -148,7 +151,7 @@ impl SessionBlueprint {
         options.session_id.clone_from(&self.session_id);
         options.max_turns = self.max_turns;
         options.tuning.clone_from(&self.tuning);
-        let info = ModelTable::builtin().lookup(&self.model.model);
+        let info = self.models.lookup(&self.model.model);
         options.context_window = info.context_window;
         options.max_output_tokens = self.model.max_output_tokens.or_else(|| output_limit(&info));
         if let Some(setting) = self.settings.auto_compact {

@@ -43,6 +43,8 @@ pub enum ClaimKind {
     Provider,
     /// A model.
     Model,
+    /// What a model can hold and costs.
+    ModelLimits,
     /// The language of answers.
     Language,
     /// When the history is compacted.
@@ -152,6 +154,8 @@ fn claims(file: &FileSettings) -> Vec<Claim> {
         add(ClaimKind::Provider, format!("the current one: {name}"));
     }
     file.model.iter().for_each(|model| add(ClaimKind::Model, model.clone()));
+    let entries = file.model_catalog.iter();
+    entries.for_each(|entry| add(ClaimKind::ModelLimits, format!("{} with {} tokens", entry.id, entry.context)));
     file.language.iter().for_each(|language| add(ClaimKind::Language, language.clone()));
     if let Some(threshold) = file.auto_compact {
         let share =
@@ -223,6 +227,7 @@ impl ClaimKind {
             Self::Directory => "additional directories".to_owned(),
             Self::Provider => "a provider".to_owned(),
             Self::Model => "a model".to_owned(),
+            Self::ModelLimits => "limits of models".to_owned(),
             Self::Language => "a language".to_owned(),
             Self::Compaction => "a threshold for compaction".to_owned(),
             Self::Log => "what the log holds".to_owned(),
@@ -244,6 +249,7 @@ impl ClaimKind {
             Self::AllowedHost => "allowed host",
             Self::Provider => "provider",
             Self::Model => "model",
+            Self::ModelLimits => "limits of a model",
             Self::Language => "language",
             Self::Compaction => "compaction",
             Self::Log => "log",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use robota_core::{HookFailurePolicy, HooksConfig, PermissionMode, Rule};
+use robota_core::{HookFailurePolicy, HooksConfig, ModelEntry, PermissionMode, Rule};
 use secrecy::SecretString;
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ use super::{
 /// Modes of `.claude` files that robota does not have.
 const FOREIGN_MODES: [&str; 2] = ["auto", "dontAsk"];
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "$schema",
     "autoCompactThreshold",
     "currentProvider",
@@ -32,6 +32,7 @@ const KEYS: [&str; 18] = [
     "language",
     "log",
     "model",
+    "modelCatalog",
     "permissions",
     "provider",
     "providers",
@@ -63,6 +64,7 @@ pub(super) struct FileSettings {
     pub(super) providers: BTreeMap<String, ProviderProfile>,
     pub(super) legacy_provider: Option<ProviderProfile>,
     pub(super) model: Option<String>,
+    pub(super) model_catalog: Vec<ModelEntry>,
     pub(super) language: Option<String>,
     pub(super) auto_compact: Option<AutoCompact>,
     pub(super) log: LogSettings,
@@ -126,6 +128,7 @@ impl Reader<'_> {
                 }
                 "provider" => self.settings.legacy_provider = Some(self.profile(&node, "name")?),
                 "model" => self.settings.model = Some(text(&node)?),
+                "modelCatalog" => self.model_catalog(&node)?,
                 "language" => self.settings.language = Some(language(&node)?),
                 "autoCompactThreshold" => self.settings.auto_compact = Some(auto_compact(&node)?),
                 "log" => self.log(&node)?,
