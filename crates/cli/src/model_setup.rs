@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use robota_core::{ModelInfo, ModelSource, ModelTable, Provider};
 use robota_framework::{
-    Credential, KeySources, ModelLists, ProjectPaths, ProviderOverrides, ProviderSetupError, ResolvedProvider, Settings, Variable,
+    Credential, KeySources, ModelLists, ProjectPaths, ProviderOverrides, ProviderSetupError,
+    ResolvedProvider, Settings, Variable,
 };
-use robota_providers::{
-    ConnectionOptions, ProviderKind, ProviderOptions, ProviderSpec, build, definitions,
-};
+use robota_providers::{ConnectionOptions, ProviderKind, ProviderOptions, ProviderSpec, build, definitions};
 use robota_tools::process::find_shell;
 
 use crate::exit::{Exit, Failure};
@@ -52,7 +51,10 @@ pub(crate) fn fetch_key(host: &Host, model: &mut ResolvedProvider) -> Result<(),
     runtime.block_on(model.fetch_key(&sources)).map_err(|error| {
         let failure = Failure::from_error(Exit::Configuration, &error);
         let failure = failure.with_hint(error.hint());
-        Failure { message: format!("the provider `{}` has no key: {}", model.name, failure.message), ..failure }
+        Failure {
+            message: format!("the provider `{}` has no key: {}", model.name, failure.message),
+            ..failure
+        }
     })
 }
 

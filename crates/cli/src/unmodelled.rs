@@ -51,8 +51,8 @@ impl Unmodelled {
 
 /// The model that a run would have, for hooks that ask one; where none is set up, one that says so.
 fn model(host: &Host, settings: &Settings) -> (ResolvedProvider, Arc<dyn Provider>) {
-    let model = model_of(host, settings, &ProviderOverrides::default())
-        .unwrap_or_else(|_| ResolvedProvider::none());
+    let model =
+        model_of(host, settings, &ProviderOverrides::default()).unwrap_or_else(|_| ResolvedProvider::none());
     let info = ModelTable::builtin().lookup(&model.model);
     let provider = connect(host, &model, &info, &[]).unwrap_or_else(|_| Arc::new(NoModel::new()));
     (model, provider)

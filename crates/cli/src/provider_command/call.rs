@@ -40,7 +40,8 @@ pub(super) fn word(model: &str) -> ModelRequest {
 /// Asks `model` to call a tool.
 pub(super) fn tool_call(model: &str) -> ModelRequest {
     let mut request = request(model, &format!("Call the tool `{TOOL}` now."));
-    let mut tool = ToolSpec::new(TOOL, ToolClass::Inspect, "Answers with pong. Call it when you are asked to.");
+    let mut tool =
+        ToolSpec::new(TOOL, ToolClass::Inspect, "Answers with pong. Call it when you are asked to.");
     tool.input_schema = json!({"type": "object", "properties": {}, "additionalProperties": false});
     request.tools = Arc::new([Arc::new(tool)]);
     request

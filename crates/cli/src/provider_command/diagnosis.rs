@@ -50,10 +50,15 @@ impl About {
 }
 
 /// What is known when a call has failed.
+#[derive(Clone, Copy, Default)]
 pub(super) struct Circumstances<'a> {
     pub(super) model: &'a str,
     /// The models that the service lists; `None` when it does not.
     pub(super) models: Option<&'a [String]>,
+    /// There is nothing either where the list of models would be.
+    pub(super) list_missing: bool,
+    /// Where the address stands, for a person; `None` for the vendor's own.
+    pub(super) address_source: Option<&'a str>,
     /// An answer that came in the place of a stream.
     pub(super) body: Option<&'a Value>,
 }
@@ -68,6 +73,13 @@ pub(super) fn diagnose(error: &ProviderError, around: &Circumstances<'_>) -> Pro
     let unlisted = around.models.is_some_and(|models| !models.iter().any(|model| model == around.model));
     match error.kind() {
         Kind::Authentication | Kind::Permission | Kind::Configuration => problem(About::Key),
+        Kind::NotFound if around.list_missing => Problem {
+            hint: Some(format!(
+                "neither a list of models nor calls are there: check {}",
+                around.address_source.unwrap_or("the address, and whether the service has this API")
+            )),
+            ..problem(About::Address)
+        },
         // Where models are listed the address is right.
         Kind::NotFound if around.models.is_some() || says_model(error) => unknown_model(error, around),
         Kind::NotFound => problem(About::Address),
@@ -118,7 +130,9 @@ fn says_model(error: &ProviderError) -> bool {
 
 /// Whether the body is that of an answer that was not streamed, in any of the APIs.
 fn is_answer(body: &Value) -> bool {
-    ["choices", "content", "candidates", "output"].iter().any(|field| body.get(field).is_some_and(Value::is_array))
+    ["choices", "content", "candidates", "output"]
+        .iter()
+        .any(|field| body.get(field).is_some_and(Value::is_array))
 }
 
 fn usual_hint(about: About) -> Option<String> {

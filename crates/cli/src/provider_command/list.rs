@@ -124,8 +124,11 @@ impl Row {
 impl Listing {
     fn tell(&self, output: &mut Output) {
         if self.providers.is_empty() {
-            output.line("No provider is set up: there is none in the settings, and no key in the environment.");
-            output.line("Set ANTHROPIC_API_KEY, OPENAI_API_KEY or another; the types are in docs/providers.md.");
+            output
+                .line("No provider is set up: there is none in the settings, and no key in the environment.");
+            output.line(
+                "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or another; the types are in docs/providers.md.",
+            );
         }
         self.providers.iter().flat_map(Row::lines).for_each(|line| output.line(&line));
     }

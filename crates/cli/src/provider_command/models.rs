@@ -149,13 +149,17 @@ impl Listing {
         let when = if self.state == "live" { "now".to_owned() } else { format!("on {}", self.fetched_at) };
         let Self { provider, r#type, .. } = self;
         let count = self.models.len();
-        output.line(&one_line(&format!("{count} models of {provider} ({type}), asked {when}", type = r#type)));
+        output
+            .line(&one_line(&format!("{count} models of {provider} ({type}), asked {when}", type = r#type)));
         if let Some(problem) = &self.stale {
             output.line(&one_line(&format!("This list is old: {problem}")));
         }
         let width = self.models.iter().map(|model| model.id.chars().count()).max().unwrap_or_default();
         if count > 0 {
-            output.line(&format!("  {:<width$}  {:>9}  {:>7}  US dollars per million tokens", "model", "window", "answer"));
+            output.line(&format!(
+                "  {:<width$}  {:>9}  {:>7}  US dollars per million tokens",
+                "model", "window", "answer"
+            ));
         }
         self.models.iter().for_each(|model| output.line(&model.line(width)));
     }

@@ -37,6 +37,10 @@ struct Report {
     models: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     models_problem: Option<String>,
+    #[serde(skip)]
+    list_missing: bool,
+    #[serde(skip)]
+    address_source: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     connect_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,6 +72,7 @@ pub(super) fn run(args: &ProviderTestArgs) -> Result<Exit, Failure> {
         model: has_model.then(|| resolved.model.clone()),
         url: provider.url().to_owned(),
         key: resolved.credential_source.clone().filter(|_| has_key),
+        address_source: resolved.base_url_source.clone(),
         ..Report::default()
     };
     runtime()?.block_on(report.examine(&provider));
@@ -90,7 +95,7 @@ impl Report {
         let seen = call::make(provider, call::word(&model)).await;
         self.first_byte_ms = seen.first_byte.map(millis);
         self.total_ms = Some(millis(seen.total));
-        self.problem = failure_of(&seen, &model, models.as_deref());
+        self.problem = self.failure_of(&seen, &model, models.as_deref());
         if self.problem.is_some() {
             return;
         }
@@ -112,9 +117,9 @@ impl Report {
             Err(error) => {
                 let kind = error.kind();
                 if matches!(kind, ProviderErrorKind::Authentication | ProviderErrorKind::Network) {
-                    let around = Circumstances { model: "", models: None, body: None };
-                    self.problem = Some(diagnose(&error, &around));
+                    self.problem = Some(diagnose(&error, &Circumstances::default()));
                 } else {
+                    self.list_missing = error.status() == Some(404);
                     self.models_problem = Some(one_line(&chain(&error)));
                 }
                 None
@@ -132,10 +137,17 @@ impl Report {
                 "refused"
             }
             Some(_) => {
-                self.problem = failure_of(&seen, model, models);
+                self.problem = self.failure_of(&seen, model, models);
                 return;
             }
         });
+    }
+
+    fn failure_of(&self, seen: &Seen, model: &str, models: Option<&[String]>) -> Option<Problem> {
+        let error = seen.error.as_ref()?;
+        let (list_missing, address_source) = (self.list_missing, self.address_source.as_deref());
+        let body = seen.body.as_ref();
+        Some(diagnose(error, &Circumstances { model, models, list_missing, address_source, body }))
     }
 
     fn tell(&self, output: &mut Output) {
@@ -190,17 +202,13 @@ fn no_model(models: Option<&[String]>) -> Problem {
     Problem { about: About::Model, message: "no model is named".to_owned(), hint: Some(hint) }
 }
 
-fn failure_of(seen: &Seen, model: &str, models: Option<&[String]>) -> Option<Problem> {
-    let error = seen.error.as_ref()?;
-    Some(diagnose(error, &Circumstances { model, models, body: seen.body.as_ref() }))
-}
-
 /// How long a connection to the host of `url` takes; `None` when it cannot be had, which the call will tell, for example
 /// because there is a proxy on the way.
 async fn connect_time(url: &str) -> Option<Duration> {
     let (scheme, rest) = url.split_once("://")?;
     let host = rest.split('/').next()?;
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let has_port =
+        host.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
     let port = if scheme == "https" { ":443" } else { ":80" };
     let address = format!("{host}{}", if has_port { "" } else { port });
     let started = Instant::now();

@@ -9,8 +9,7 @@ use super::file::Reader;
 impl Reader<'_> {
     /// `modelCatalog`: entries in the format of the shipped table.
     pub(super) fn model_catalog(&mut self, node: &Node<'_>) -> Result<(), SettingsError> {
-        const EXPECTED: &str =
-            "a model: an object with `id`, `context` and `output`, and of aliases, family, provider, input, \
+        const EXPECTED: &str = "a model: an object with `id`, `context` and `output`, and of aliases, family, provider, input, \
              thinking, tools, structuredOutput and price what is known";
         for node in node.elements()? {
             let entry: ModelEntry = node.value(EXPECTED)?;

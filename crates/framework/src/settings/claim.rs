@@ -155,7 +155,8 @@ fn claims(file: &FileSettings) -> Vec<Claim> {
     }
     file.model.iter().for_each(|model| add(ClaimKind::Model, model.clone()));
     let entries = file.model_catalog.iter();
-    entries.for_each(|entry| add(ClaimKind::ModelLimits, format!("{} with {} tokens", entry.id, entry.context)));
+    entries
+        .for_each(|entry| add(ClaimKind::ModelLimits, format!("{} with {} tokens", entry.id, entry.context)));
     file.language.iter().for_each(|language| add(ClaimKind::Language, language.clone()));
     if let Some(threshold) = file.auto_compact {
         let share =
