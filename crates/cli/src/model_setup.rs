@@ -118,7 +118,7 @@ pub(crate) fn spec_of(model: &ResolvedProvider) -> Result<ProviderSpec, Failure>
     };
     if let Some(options) = &model.options {
         spec.options = ProviderOptions::parse(options)
-            .map_err(|problem| setup_failure(&model.invalid_options(problem)))?;
+            .map_err(|problem| setup_failure(&model.invalid_options(problem.to_string())))?;
     }
     Ok(spec)
 }

@@ -147,10 +147,9 @@ impl Row {
 impl Listing {
     fn tell(&self, output: &mut Output) {
         let when = if self.state == "live" { "now".to_owned() } else { format!("on {}", self.fetched_at) };
-        let Self { provider, r#type, .. } = self;
+        let Self { provider, r#type: kind, .. } = self;
         let count = self.models.len();
-        output
-            .line(&one_line(&format!("{count} models of {provider} ({type}), asked {when}", type = r#type)));
+        output.line(&one_line(&format!("{count} models of {provider} ({kind}), asked {when}")));
         if let Some(problem) = &self.stale {
             output.line(&one_line(&format!("This list is old: {problem}")));
         }

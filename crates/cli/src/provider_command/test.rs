@@ -72,7 +72,7 @@ pub(super) fn run(args: &ProviderTestArgs) -> Result<Exit, Failure> {
         model: has_model.then(|| resolved.model.clone()),
         url: provider.url().to_owned(),
         key: resolved.credential_source.clone().filter(|_| has_key),
-        address_source: resolved.base_url_source.clone(),
+        address_source: resolved.base_url_source,
         ..Report::default()
     };
     runtime()?.block_on(report.examine(&provider));

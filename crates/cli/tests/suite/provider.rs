@@ -20,7 +20,8 @@ fn with_profile(script: impl Into<Script>, model: &str) -> Context {
     context
 }
 
-fn profile(context: &Context, profile: Value) {
+fn profile(context: &Context, profile: impl Into<Value>) {
+    let profile: Value = profile.into();
     let settings = json!({"currentProvider": "work", "providers": {"work": profile}});
     context.space.write("home/.robota/settings.json", settings.to_string());
 }

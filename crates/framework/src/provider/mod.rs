@@ -192,8 +192,8 @@ impl ResolvedProvider {
     /// The error that the provider does not take the `options` of the profile: `problem` says what is wrong with
     /// them, in words that follow its name.
     #[must_use]
-    pub fn invalid_options(&self, problem: impl ToString) -> ProviderSetupError {
-        let (name, problem, files) = (self.name.clone(), problem.to_string(), self.files.clone());
+    pub fn invalid_options(&self, problem: impl Into<String>) -> ProviderSetupError {
+        let (name, problem, files) = (self.name.clone(), problem.into(), self.files.clone());
         ProviderSetupError::InvalidOptions { name, problem, files }
     }
 }

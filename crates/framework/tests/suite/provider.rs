@@ -289,6 +289,10 @@ fn what_is_missing_is_named_with_the_way_out() {
         let error = resolve(file, environment, provider, "").unwrap_err();
         assert_eq!((error.to_string().as_str(), error.hint().as_str()), (*message, *hint));
     }
+}
+
+#[test]
+fn profiles_that_name_no_type_or_no_entry_are_told_with_what_there_is() {
     let error = resolve(PROFILES, &[], "loose", "").unwrap_err();
     assert!(error.to_string().contains("`$KEYRING:robota`, which names no entry"), "{error}");
     let error = resolve(PROFILES, &[], "odd", "").unwrap_err();
