@@ -50,7 +50,7 @@ pub use hook::{
 };
 pub use message::{Body, Message, MessageRef, MessageState, Part, Reasoning, ToolCall};
 pub use message_size::json_size;
-pub use model::{InvalidModelTable, ModelInfo, ModelPrices, ModelTable};
+pub use model::{InvalidModelTable, Modality, ModelEntry, ModelInfo, ModelPrices, ModelSource, ModelTable};
 pub use permission::protected_name;
 pub use permission::{
     Basis, CommandConfinement, CommandPart, CommandReport, Decision, InvalidMode, InvalidRule, PartState,

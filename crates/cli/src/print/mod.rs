@@ -90,7 +90,11 @@ async fn answer(args: &RunArgs, prompt: Prompt, composition: Composition) -> Res
         }
     }
     // A program that starts robota cannot ask why a rule of its project does not count, so this is always said.
-    composition.ignored.iter().for_each(|notice| complain(&format!("note: {notice}")));
+    composition
+        .ignored
+        .iter()
+        .chain(&composition.limits)
+        .for_each(|notice| complain(&format!("note: {notice}")));
     let view = View::new(args, &composition, &session);
     let exit = drive(&session, prompt, view, &mut signals).await?;
     let mut events = session.subscribe();

@@ -14,6 +14,7 @@ mod kills;
 mod long_session;
 mod permissions;
 mod prompt_size;
+mod provider;
 mod readme;
 mod sandbox_command;
 mod session_archive;

@@ -96,7 +96,7 @@ fn the_other_provider_speaks_its_own_wire_format() {
     let call = Reply::new().tool_call("c1", "Read", json!({"filePath": "a.txt"}));
     let context = Context::new(Script::new().reply(call).reply("It says seven."));
     context.space.write("project/a.txt", "seven\n");
-    let mut command = context.bare(&["-p", "read a.txt", "--provider", "openai", "--model", "gpt-test"]);
+    let mut command = context.bare(&["-p", "read a.txt", "--provider", "openai", "--model", "gpt-4o"]);
     command.env("OPENAI_API_KEY", "test-key-for-the-fake-model");
     command.env("OPENAI_BASE_URL", format!("{}/v1", context.server.base_url()));
     assert_eq!(Run::of(command.output().unwrap()).assert_success().stdout, "It says seven.\n");

@@ -51,6 +51,8 @@ pub struct SessionBlueprint {
     pub environment: Environment,
     /// The model, and the limits its profile sets.
     pub model: ResolvedProvider,
+    /// What is known of models: the table that ships, and `modelCatalog` of the settings before it.
+    pub models: ModelTable,
     /// The provider constructed from `model`.
     pub provider: Arc<dyn Provider>,
     /// What flags say about permissions.
@@ -61,6 +63,8 @@ pub struct SessionBlueprint {
     pub tuning: RequestTuning,
     /// Most model calls in one turn; 0 for no limit.
     pub max_turns: u32,
+    /// How the model answers: effort, thinking, form.
+    pub tuning: RequestTuning,
     /// Name of the session, for people.
     pub name: Option<String>,
     /// Id of a new session; a fresh one when `None`.
@@ -100,6 +104,7 @@ impl SessionBlueprint {
         provider: Arc<dyn Provider>,
     ) -> Self {
         Self {
+            models: ModelTable::builtin().clone().with(settings.model_catalog.iter().cloned()),
             paths,
             settings,
             environment,
@@ -109,6 +114,7 @@ impl SessionBlueprint {
             prompt: PromptOverrides::default(),
             tuning: RequestTuning::default(),
             max_turns: 0,
+            tuning: RequestTuning::default(),
             name: None,
             session_id: None,
             persistent: true,
@@ -148,7 +154,8 @@ impl SessionBlueprint {
         options.session_id.clone_from(&self.session_id);
         options.tuning = self.tuning.clone();
         options.max_turns = self.max_turns;
-        let info = ModelTable::builtin().lookup(&self.model.model);
+        options.tuning.clone_from(&self.tuning);
+        let info = self.models.lookup(&self.model.model);
         options.context_window = info.context_window;
         options.max_output_tokens = self.model.max_output_tokens.or_else(|| output_limit(&info));
         if let Some(setting) = self.settings.auto_compact {

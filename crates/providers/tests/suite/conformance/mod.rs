@@ -79,6 +79,9 @@ const fn chat(kind: ProviderKind) -> Subject {
 
 subjects! {
     anthropic => Subject::http(ProviderKind::Anthropic, Dialect::AnthropicMessages);
+    openai_responses => Subject::http(ProviderKind::OpenAi, Dialect::OpenAiResponses)
+        .with(|spec| spec.options.api_surface = Some(ApiSurface::Responses));
+    gemini => Subject::http(ProviderKind::Gemini, Dialect::Gemini);
     openai_chat => Subject::http(ProviderKind::OpenAi, Dialect::OpenAiChat)
         .with(|spec| spec.options.api_surface = Some(ApiSurface::Chat));
     deepseek => chat(ProviderKind::DeepSeek);
