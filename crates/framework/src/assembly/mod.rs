@@ -63,8 +63,6 @@ pub struct SessionBlueprint {
     pub tuning: RequestTuning,
     /// Most model calls in one turn; 0 for no limit.
     pub max_turns: u32,
-    /// How the model answers: effort, thinking, form.
-    pub tuning: RequestTuning,
     /// Name of the session, for people.
     pub name: Option<String>,
     /// Id of a new session; a fresh one when `None`.
@@ -114,7 +112,6 @@ impl SessionBlueprint {
             prompt: PromptOverrides::default(),
             tuning: RequestTuning::default(),
             max_turns: 0,
-            tuning: RequestTuning::default(),
             name: None,
             session_id: None,
             persistent: true,
@@ -152,7 +149,6 @@ impl SessionBlueprint {
         options.permissions = permissions;
         options.name.clone_from(&self.name);
         options.session_id.clone_from(&self.session_id);
-        options.tuning = self.tuning.clone();
         options.max_turns = self.max_turns;
         options.tuning.clone_from(&self.tuning);
         let info = self.models.lookup(&self.model.model);

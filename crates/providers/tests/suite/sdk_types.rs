@@ -24,8 +24,15 @@ use crate::api::{request, send, server, spec};
 /// A wire: the name the script knows it by, how it is set up, and a model that can do all.
 type Wire = (&'static str, ProviderKind, fn(&mut ProviderSpec), &'static str);
 
-const WIRES: [Wire; 2] = [
+const WIRES: [Wire; 4] = [
     ("anthropic", ProviderKind::Anthropic, |_| {}, "claude-opus-4-6"),
+    (
+        "responses",
+        ProviderKind::OpenAi,
+        |spec| spec.options.api_surface = Some(ApiSurface::Responses),
+        "gpt-5",
+    ),
+    ("gemini", ProviderKind::Gemini, |_| {}, "gemini-3-pro"),
     ("chat", ProviderKind::OpenAi, |spec| spec.options.api_surface = Some(ApiSurface::Chat), "gpt-5"),
 ];
 
