@@ -17,7 +17,7 @@ pub(super) struct Answer {
     items: BTreeMap<usize, Item>,
     /// Calls shown so far.
     started: usize,
-    /// The item whose text came last, and whether the text is at the beginning of a line.
+    /// The item whose text came last, and whether the text ended with white space.
     said: Option<(usize, bool)>,
     /// The item whose thinking is being shown.
     thinking: Option<usize>,
@@ -162,17 +162,18 @@ impl Answer {
         }
     }
 
-    /// Shows text. That of another message begins a paragraph.
+    /// Shows text. That of another message begins a paragraph where the words would run together.
     fn say(&mut self, at: usize, part: u64, text: String, refusal: bool, out: &mut Events) {
         if text.is_empty() {
             return;
         }
         self.refused |= refusal;
         self.end_thinking(out);
-        if let Some((_, line_ended)) = self.said.filter(|(last, _)| *last != at) {
-            out.push_back(ModelEvent::TextDelta(if line_ended { "\n" } else { "\n\n" }.to_owned()));
+        let other = self.said.is_some_and(|(last, spaced)| last != at && !spaced);
+        if other && !text.starts_with(char::is_whitespace) {
+            out.push_back(ModelEvent::TextDelta("\n\n".to_owned()));
         }
-        self.said = Some((at, text.ends_with('\n')));
+        self.said = Some((at, text.ends_with(char::is_whitespace)));
         self.items.entry(at).or_default().parts.insert(part);
         out.push_back(ModelEvent::TextDelta(text));
     }
