@@ -33,7 +33,7 @@ pub(super) const CASES: &[Case] = cases![
 async fn plain_text(subject: &Subject) {
     let stage = subject.plays(Reply::new().text(["Hello, ", "world"])).await;
     let events = stage.answer().await;
-    assert!(matches!(&events[0], ModelEvent::Started { .. }), "{events:?}");
+    assert!(matches!(&events[0], ModelEvent::Started { response_id: Some(_), model: Some(_) }), "{events:?}");
     assert_eq!((text(&events).as_str(), finish(&events)), ("Hello, world", FinishReason::EndTurn));
 }
 
