@@ -27,7 +27,7 @@ pub(super) const CASES: &[Case] = cases![
     status_502,
     status_503,
     status_529,
-    the_pause_that_the_server_asks_for,
+    the_pause_that_the_server_asks_for[WholeErrors],
     a_prompt_that_is_too_long[Http],
     a_wrong_key_is_not_shown[Http],
     a_missing_model_is_named[Http],
