@@ -6,8 +6,9 @@
 
 use std::borrow::Cow;
 
-use robota_core::read_arguments;
+use robota_core::{ToolSpec, read_arguments};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::tool_names::wire_name;
 
@@ -42,6 +43,14 @@ pub(crate) fn short_id(id: &str) -> &str {
 /// A tool's name as tools are declared by.
 pub(crate) fn name(name: &str) -> Cow<'_, str> {
     wire_name(name)
+}
+
+/// The schema of a tool's arguments, as all APIs want one: where there is none, that of no arguments.
+pub(crate) fn parameters(tool: &ToolSpec) -> Cow<'_, Value> {
+    if tool.input_schema.is_object() {
+        return Cow::Borrowed(&tool.input_schema);
+    }
+    Cow::Owned(json!({"type": "object", "properties": {}}))
 }
 
 fn restricted(text: &str) -> Cow<'_, str> {

@@ -13,7 +13,6 @@
 
 mod anthropic;
 mod api_error;
-mod azure;
 mod bytedance;
 mod capture;
 mod carried;
@@ -29,7 +28,7 @@ mod json;
 mod kind;
 mod listed_model;
 mod openai;
-mod openai_models;
+mod openai_api;
 mod options;
 mod phrasing;
 #[cfg(test)]

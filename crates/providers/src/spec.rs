@@ -5,9 +5,9 @@ use std::sync::Arc;
 use robota_core::{Provider, ProviderError};
 use secrecy::SecretString;
 
-use crate::azure::Resource;
 use crate::connection::{ConnectionOptions, base_url, owns};
 use crate::kind::ProviderKind;
+use crate::openai_api::has_chat_alone;
 use crate::options::{ApiSurface, ProviderOptions};
 use crate::{
     CircuitBreaker, CircuitPolicy, Fallback, FallbackPolicy, HttpProvider, RetryPolicy, Retrying, anthropic,
@@ -79,7 +79,7 @@ impl ProviderSpec {
         let usual = || match kind {
             ProviderKind::OpenAi => base().is_ok_and(|url| owns(kind.definition(), &url)),
             ProviderKind::Azure => {
-                base().is_ok_and(|url| !Resource::new(url, options.api_version.as_deref()).is_legacy())
+                base().is_ok_and(|url| !has_chat_alone(&url, options.api_version.as_deref()))
             }
             ProviderKind::Qwen => !options.built_in_web_tools.is_empty(),
             _ => false,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::encoded::{self, BlockEnd};
 use super::tuning::Tuned;
 use super::{FORMAT, blocks, breakpoints, web_tools};
-use crate::{json, phrasing};
+use crate::{carried, json, phrasing};
 
 /// Fields of the body that this module writes, and extra ones therefore must not. Those for thinking and output are
 /// not among them: there, what users write themselves wins.
@@ -128,9 +128,10 @@ fn push_tools(out: &mut Vec<u8>, request: &ModelRequest, native: NativeWebTools,
 }
 
 fn push_tool(out: &mut Vec<u8>, tool: &ToolSpec) {
-    let no_arguments = json!({"type": "object", "properties": {}});
-    let input_schema = if tool.input_schema.is_object() { &tool.input_schema } else { &no_arguments };
-    json::push(out, &Tool { name: &tool.name, description: &tool.description, input_schema });
+    json::push(
+        out,
+        &Tool { name: &tool.name, description: &tool.description, input_schema: &carried::parameters(tool) },
+    );
 }
 
 /// The conversation while it is written.

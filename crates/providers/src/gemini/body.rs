@@ -4,7 +4,7 @@ use robota_core::{ModelRequest, NativeWebTools, Thinking, ToolChoice, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::generation::Generation;
-use super::parts::{Form, function_name};
+use super::parts::Form;
 use super::spoken::Spoken;
 use super::{contents, reference, schema, thinking, web};
 use crate::options::ProviderOptions;
@@ -99,7 +99,7 @@ fn push_tools(
 
 fn push_declaration(out: &mut Vec<u8>, tool: &ToolSpec, spoken: Spoken) {
     out.extend_from_slice(b"{\"name\":");
-    json::push(out, &function_name(&tool.name));
+    json::push(out, &tool.name);
     if !tool.description.is_empty() {
         json::push_field(out, "description", &tool.description);
     }
@@ -129,7 +129,7 @@ fn push_tool_config(
     let calling = match &request.tool_choice {
         ToolChoice::None => Some(json!({"mode": "NONE"})),
         ToolChoice::Required => Some(json!({"mode": "ANY"})),
-        ToolChoice::Tool(name) => Some(json!({"mode": "ANY", "allowedFunctionNames": [function_name(name)]})),
+        ToolChoice::Tool(name) => Some(json!({"mode": "ANY", "allowedFunctionNames": [name]})),
         // What the API does unasked.
         _ => None,
     };

@@ -1,9 +1,6 @@
 //! The chunks of a stream.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use robota_core::{FinishReason, ModelEvent, ToolSpec};
+use robota_core::{FinishReason, ModelEvent};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -12,7 +9,6 @@ use self::calls::{Calls, FunctionCall};
 use self::grounding::{Grounding, UrlContext};
 use self::items::Items;
 use self::usage::UsageMetadata;
-use super::parts::function_name;
 use crate::api_error::ApiError;
 use crate::wire::{Decoder, Events, Fault, Progress};
 
@@ -85,13 +81,6 @@ struct Part<'a> {
 }
 
 impl GeminiDecoder {
-    /// A reader of the answer to a request with `tools`.
-    pub(super) fn new(tools: &[Arc<ToolSpec>]) -> Self {
-        let renamed = tools.iter().map(|tool| (function_name(&tool.name), tool.name.clone()));
-        let renamed: HashMap<String, String> = renamed.filter(|(sent, own)| sent != own).collect();
-        Self { calls: Calls::new(renamed), ..Self::default() }
-    }
-
     /// Takes a part. `raw` finds it as it stands in the chunk.
     fn part(
         &mut self,

@@ -77,8 +77,8 @@ impl Wire for Gemini {
         }
     }
 
-    fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
-        Box::new(decode::GeminiDecoder::new(&request.tools))
+    fn decoder(&self, _: &ModelRequest) -> Box<dyn Decoder> {
+        Box::new(decode::GeminiDecoder::default())
     }
 
     fn native_web_tools(&self, model: &str, wanted: NativeWebTools) -> NativeWebToolsReport {

@@ -118,21 +118,10 @@ pub(super) fn encode(message: &Message, form: Form, called: Option<&str>) -> Vec
         }
         Body::Tool { content, tool_call_id, name, is_error, parts: further } => {
             let name = name.as_deref().or(called).unwrap_or_default();
-            parts.result(tool_call_id, &function_name(name), content, *is_error, further, form);
+            parts.result(tool_call_id, &carried::name(name), content, *is_error, further, form);
         }
     }
     parts.0
-}
-
-/// The name of a tool as the API takes it: it has to begin with a letter or `_`.
-pub(super) fn function_name(name: &str) -> String {
-    let name = carried::name(name);
-    if name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
-        return name.into_owned();
-    }
-    let mut prefixed = format!("_{name}");
-    prefixed.truncate(64);
-    prefixed
 }
 
 struct Parts(Vec<u8>);
@@ -186,7 +175,7 @@ impl Parts {
     /// The first call of an answer has to bring the proof of the thinking before it.
     fn calls(&mut self, calls: &[ToolCall], form: Form) {
         for (at, call) in calls.iter().enumerate() {
-            let name = &function_name(&call.name);
+            let name = &carried::name(&call.name);
             let args = carried::raw_arguments(&call.arguments);
             let signed = form.demands_signatures && at == 0;
             self.push(&CallPart {

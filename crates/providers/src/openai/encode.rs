@@ -10,7 +10,7 @@ use super::messages::{self, Manner};
 use super::quirks::{CacheKey, Quirks, SystemRole};
 use super::tuning::Tuning;
 use crate::options::CacheTtl;
-use crate::{json, phrasing};
+use crate::{carried, json, phrasing};
 
 /// Fields of the body that `options.body` must leave alone: without them there is no request. All others win over
 /// what is written here.
@@ -151,14 +151,12 @@ impl Setup<'_> {
 }
 
 fn push_tool(out: &mut Vec<u8>, tool: &ToolSpec) {
-    let no_arguments = json!({"type": "object", "properties": {}});
-    let parameters = if tool.input_schema.is_object() { &tool.input_schema } else { &no_arguments };
     out.extend_from_slice(b"{\"type\":\"function\",\"function\":{\"name\":");
     json::push(out, &tool.name);
     if !tool.description.is_empty() {
         json::push_field(out, "description", &tool.description);
     }
-    json::push_field(out, "parameters", parameters);
+    json::push_field(out, "parameters", &carried::parameters(tool));
     out.extend_from_slice(b"}}");
 }
 

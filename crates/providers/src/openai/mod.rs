@@ -4,7 +4,6 @@
 //! and [`dialect::Departures`] what it has turned out to refuse. Whatever servers send is read by one decoder, which
 //! knows all their ways at once.
 
-mod address;
 mod call_id;
 mod calls;
 mod decode;
@@ -14,7 +13,6 @@ mod gemma;
 mod list;
 mod markup;
 mod messages;
-mod models;
 mod nesting;
 mod quirks;
 mod reasoning;
@@ -28,20 +26,18 @@ use robota_core::{
     ProviderError, ProviderInfo,
 };
 
-use address::Addresses;
 use decode::{ChatDecoder, Reading};
 use dialect::Learned;
 use encode::Setup;
 use quirks::{AnswerForm, CacheKey, Echo, Quirks, UNKNOWN};
 
 use crate::api_error::ApiError;
-use crate::connection::{
-    Headers, base_url, check_extra_body, key_source, missing_key, owns, present, wants_key,
-};
+use crate::connection::{Headers, base_url, check_extra_body, owns};
 use crate::endpoint::Endpoint;
 use crate::kind::ProviderKind;
 use crate::listed_model::ModelPage;
-use crate::options::ProviderOptions;
+use crate::openai_api::{Addresses, read_models, sign};
+use crate::options::{ApiSurface, ProviderOptions};
 use crate::wire::{Decoder, Dialect, Encoded, Question, Wire};
 use crate::{HttpProvider, ProviderSpec};
 
@@ -53,14 +49,7 @@ pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError
     check_extra_body(&options.body, &encode::OWN_FIELDS)?;
 
     let mut headers = Headers::new();
-    match (present(api_key.as_ref()), present(auth_token.as_ref())) {
-        (Some(key), _) if kind == ProviderKind::Azure => {
-            headers.secret("api-key", "", key, key_source(vendor))?;
-        }
-        (Some(key), _) | (None, Some(key)) => headers.bearer(key, key_source(vendor))?,
-        (None, None) if wants_key(vendor, &base) => return Err(missing_key(vendor)),
-        (None, None) => {}
-    }
+    sign(&mut headers, kind, &base, (api_key.as_ref(), auth_token.as_ref()))?;
 
     let quirks = quirks_at(kind, &base);
     let own = owns(vendor, &base) && vendor.category == ProviderCategory::Cloud;
@@ -74,8 +63,8 @@ pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError
         structured_output: quirks.answer_form == AnswerForm::Schema,
     };
     let info = ProviderInfo::new(vendor.kind, capabilities);
-    let addresses = Addresses::new(kind, base, options.api_version.as_deref());
-    let endpoint = Endpoint::new(info, vendor, addresses.completions(), headers, &connection, &options)?;
+    let addresses = Addresses::new(ApiSurface::Chat, kind, base, options.api_version.as_deref());
+    let endpoint = Endpoint::new(info, vendor, addresses.calls(), headers, &connection, &options)?;
     let wire = Chat {
         id: vendor.kind,
         kind,
@@ -129,7 +118,7 @@ impl Wire for Chat {
         Encoded {
             body: setup.body(request),
             dialect,
-            url: self.addresses.completions_of(&request.model),
+            url: self.addresses.calls_of(&request.model),
             headers: self.headers(request),
         }
     }
@@ -145,7 +134,7 @@ impl Wire for Chat {
     }
 
     fn list_models(&self, _: Option<&str>) -> Option<Question<ModelPage>> {
-        Some(Question { url: self.addresses.models(), body: None, read: models::read })
+        Some(Question { url: self.addresses.models(), body: None, read: read_models })
     }
 
     fn adapt(&self, refusal: &ApiError, dialect: Dialect) -> bool {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::dialect::Spoken;
 use super::reasoning::{self, Reasons};
 use super::{Settings, items, native, schema, web_tools};
-use crate::{ProviderKind, json, phrasing};
+use crate::{ProviderKind, carried, json, phrasing};
 
 /// Fields of the body that only this module may write; all others are overruled by the provider's own `body`.
 pub(super) const OWN_FIELDS: [&str; 6] = ["model", "stream", "instructions", "tools", "tool_choice", "input"];
@@ -126,14 +126,12 @@ fn push_tools(out: &mut Vec<u8>, request: &ModelRequest, web_tools: &[&str]) {
 
 /// `strict` has to be said: the API would rewrite the schema unasked.
 fn push_tool(out: &mut Vec<u8>, tool: &ToolSpec) {
-    let no_arguments = json!({"type": "object", "properties": {}});
-    let parameters = if tool.input_schema.is_object() { &tool.input_schema } else { &no_arguments };
     out.extend_from_slice(b"{\"type\":\"function\",\"name\":");
     json::push(out, &tool.name);
     if !tool.description.is_empty() {
         json::push_field(out, "description", &tool.description);
     }
-    json::push_field(out, "parameters", parameters);
+    json::push_field(out, "parameters", &carried::parameters(tool));
     json::push_field(out, "strict", &false);
     out.push(b'}');
 }

@@ -15,7 +15,6 @@ mod web_tools;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use reqwest::Url;
 use robota_core::{
     Capabilities, Effort, ModelRequest, NativeWebTools, NativeWebToolsReport, ProviderError, ProviderInfo,
     Thinking,
@@ -25,14 +24,13 @@ use serde_json::{Map, Value};
 use dialect::Spoken;
 
 use crate::api_error::ApiError;
-use crate::azure::{self, Resource, Surface};
-use crate::connection::{
-    ConnectionOptions, Headers, base_url, check_extra_body, key_source, missing_key, present, wants_key,
-};
+use crate::connection::{ConnectionOptions, Headers, base_url, check_extra_body};
 use crate::endpoint::Endpoint;
 use crate::listed_model::ModelPage;
+use crate::openai_api::{Addresses, read_models, sign};
+use crate::options::ApiSurface;
 use crate::wire::{Decoder, Dialect, Encoded, Question, Wire};
-use crate::{HttpProvider, ProviderKind, ProviderSpec, openai_models};
+use crate::{HttpProvider, ProviderKind, ProviderSpec};
 
 /// A provider for the Responses API. A base URL without a path gets `/v1`.
 pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError> {
@@ -50,26 +48,11 @@ pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError
     let base = base_url(vendor, &connection)?;
 
     let mut headers = Headers::new();
-    let signed = match present(api_key.as_ref()).or(present(auth_token.as_ref())) {
-        _ if kind == ProviderKind::Azure => azure::sign(&mut headers, api_key.as_ref(), auth_token.as_ref())?,
-        Some(key) => {
-            headers.bearer(key, key_source(vendor))?;
-            true
-        }
-        None => false,
-    };
-    if !signed && wants_key(vendor, &base) {
-        return Err(missing_key(vendor));
-    }
+    sign(&mut headers, kind, &base, (api_key.as_ref(), auth_token.as_ref()))?;
 
-    let url = match kind {
-        ProviderKind::Azure => {
-            Resource::new(base, options.api_version.as_deref()).url(Surface::Responses, "")
-        }
-        _ => responses_url(base),
-    };
+    let addresses = Addresses::new(ApiSurface::Responses, kind, base, options.api_version.as_deref());
     let info = ProviderInfo::new(vendor.kind, capabilities(kind));
-    let endpoint = Endpoint::new(info, vendor, url.clone(), headers, &connection, &options)?;
+    let endpoint = Endpoint::new(info, vendor, addresses.calls(), headers, &connection, &options)?;
     let settings = Settings {
         kind,
         default_max_output_tokens,
@@ -78,7 +61,7 @@ pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError
         effort: options.effort,
         extra_body: options.body,
     };
-    let wire = Responses { settings, url, dialect: AtomicU64::new(Spoken::default().dialect().0) };
+    let wire = Responses { settings, addresses, dialect: AtomicU64::new(Spoken::default().dialect().0) };
     Ok(HttpProvider::new(endpoint, Box::new(wire)))
 }
 
@@ -98,16 +81,6 @@ fn is_openai(kind: ProviderKind) -> bool {
     matches!(kind, ProviderKind::OpenAi | ProviderKind::Azure)
 }
 
-/// `{base}/responses`, with `/v1` before it when the base URL has no path at all.
-fn responses_url(mut base: Url) -> Url {
-    let path = base.path().trim_end_matches('/');
-    let path = path.strip_suffix("/responses").unwrap_or(path);
-    let path = if path.is_empty() { "/v1" } else { path };
-    let path = format!("{path}/responses");
-    base.set_path(&path);
-    base
-}
-
 /// What holds for all requests of a provider.
 struct Settings {
     kind: ProviderKind,
@@ -123,7 +96,7 @@ struct Settings {
 
 struct Responses {
     settings: Settings,
-    url: Url,
+    addresses: Addresses,
     /// What the server has turned out to understand.
     dialect: AtomicU64,
 }
@@ -144,7 +117,7 @@ impl Wire for Responses {
     }
 
     fn list_models(&self, _: Option<&str>) -> Option<Question<ModelPage>> {
-        Some(openai_models::list_models(&self.url))
+        Some(Question { url: self.addresses.models(), body: None, read: read_models })
     }
 
     /// OpenAI counts, others do not.
@@ -152,7 +125,7 @@ impl Wire for Responses {
         if self.settings.kind != ProviderKind::OpenAi {
             return None;
         }
-        let mut url = self.url.clone();
+        let mut url = self.addresses.calls();
         url.set_path(&format!("{}/input_tokens", url.path()));
         let spoken = Spoken::of(Dialect(self.dialect.load(Ordering::Relaxed)));
         let body = Some(encode::counted(request, &self.settings, spoken));
@@ -171,18 +144,5 @@ impl Wire for Responses {
         }
         self.dialect.store(corrected.0, Ordering::Relaxed);
         true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_completed_as_far_as_it_needs() {
-        let url = |base: &str| responses_url(Url::parse(base).unwrap()).to_string();
-        assert_eq!(url("http://a.example"), "http://a.example/v1/responses");
-        assert_eq!(url("http://a.example/api/v2/"), "http://a.example/api/v2/responses");
-        assert_eq!(url("http://a.example/v1/responses?x=1"), "http://a.example/v1/responses?x=1");
     }
 }

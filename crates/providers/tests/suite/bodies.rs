@@ -3,42 +3,25 @@
 use std::sync::Arc;
 
 use robota_core::{
-    Body, Message, MessageRef, MessageState, ModelRequest, Part, Reasoning, Timestamp, ToolCall, ToolChoice,
+    Body, Message, MessageRef, MessageState, ModelRequest, Part, Reasoning, Timestamp, ToolChoice,
 };
-use robota_providers::{HttpProvider, ProviderKind};
-use robota_testkit::{FakeModelServer, Reply, Script};
+use robota_providers::ProviderKind;
+use robota_testkit::{Reply, Script};
 use serde_json::{Value, json};
 
 use crate::api::{provider, request, send, server, spec, text, tool};
-
-fn message(id: &str, body: Body) -> MessageRef {
-    Message::with_body(id, Timestamp::default(), body).into()
-}
-
-fn user(text: &str) -> MessageRef {
-    Message::user("u", Timestamp::default(), text).into()
-}
+use crate::conversation::{message, result, sent, tool_calls, user};
 
 fn assistant(text: &str, calls: &[(&str, &str, &str)], reasoning: Vec<Reasoning>) -> MessageRef {
-    let call = |(id, name, arguments): &(&str, &str, &str)| ToolCall {
-        id: (*id).to_owned(),
-        name: (*name).to_owned(),
-        arguments: (*arguments).to_owned(),
-    };
     message(
         "a",
         Body::Assistant {
             content: Some(text.to_owned()),
             parts: Vec::new(),
-            tool_calls: calls.iter().map(call).collect(),
+            tool_calls: tool_calls(calls),
             reasoning,
         },
     )
-}
-
-fn result(call: &str, content: &str, is_error: bool, parts: Vec<Part>) -> MessageRef {
-    let (content, tool_call_id) = (content.to_owned(), call.to_owned());
-    message("t", Body::Tool { content, tool_call_id, name: None, is_error, parts })
 }
 
 fn thought(provider: &str, text: &str, signature: Option<&str>, redacted: Option<&str>) -> Reasoning {
@@ -95,14 +78,6 @@ fn rich_request() -> ModelRequest {
     request.tool_choice = ToolChoice::None;
     request.max_output_tokens = Some(1000);
     request
-}
-
-/// The body of the one request that was sent, checked against the rules of its API.
-async fn sent(provider: &HttpProvider, server: &FakeModelServer, request: ModelRequest) -> Value {
-    let (_, error) = send(provider, request).await;
-    assert!(error.is_none(), "{error:?}");
-    server.assert_clean();
-    server.requests().last().unwrap().json.clone().unwrap()
 }
 
 #[tokio::test]

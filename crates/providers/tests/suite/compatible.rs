@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use robota_core::{
-    Body, Effort, Message, MessageRef, ModelEvent, ModelRequest, NativeWebTools, Part, Provider,
-    ProviderErrorKind, Reasoning, ResponseFormat, Thinking, Timestamp, ToolCall, ToolChoice,
+    Body, Effort, MessageRef, ModelEvent, ModelRequest, NativeWebTools, Part, Provider, ProviderErrorKind,
+    Reasoning, ResponseFormat, Thinking, ToolCall, ToolChoice,
 };
-use robota_providers::{HttpProvider, ProviderKind, ProviderSpec};
+use robota_providers::{ApiSurface, ProviderKind, ProviderSpec};
 use robota_testkit::{FakeModelServer, Reply, Rule, Script};
 use serde_json::{Value, json};
 
 use crate::api::{provider, request, send, server, spec, text, tool};
+use crate::conversation::{message, sent};
 
 /// All kinds that speak it.
 const COMPATIBLE: [ProviderKind; 17] = [
@@ -32,10 +33,6 @@ const COMPATIBLE: [ProviderKind; 17] = [
     ProviderKind::Vllm,
     ProviderKind::LlamaCpp,
 ];
-
-fn message(id: &str, body: Body) -> MessageRef {
-    Message::with_body(id, Timestamp::default(), body).into()
-}
 
 fn user(said: &str, parts: Vec<Part>) -> MessageRef {
     message("u", Body::User { content: said.into(), parts, name: None })
@@ -89,17 +86,11 @@ fn rich_request(provider: &str) -> ModelRequest {
     request
 }
 
-/// The body of the last request, after the call has succeeded and no rule was broken.
-async fn sent(provider: &HttpProvider, server: &FakeModelServer, request: ModelRequest) -> Value {
-    let (_, error) = send(provider, request).await;
-    assert!(error.is_none(), "{error:?}");
-    server.assert_clean();
-    server.requests().last().unwrap().json.clone().unwrap()
-}
-
 /// A provider at the server, which has one path for all kinds.
 fn at_v1(kind: ProviderKind, server: &FakeModelServer) -> ProviderSpec {
-    spec(kind, format!("{}/v1", server.base_url().trim_end_matches("/v1")))
+    let mut spec = spec(kind, format!("{}/v1", server.base_url().trim_end_matches("/v1")));
+    spec.options.api_surface = Some(ApiSurface::Chat);
+    spec
 }
 
 #[tokio::test]

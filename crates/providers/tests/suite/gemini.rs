@@ -13,6 +13,7 @@ use robota_testkit::{FakeModelServer, Reply, Script};
 use serde_json::{Value, json};
 
 use crate::api::{call, failure, provider, request, send, server, spec, text};
+use crate::conversation::{message, result, sent, tool_calls, user};
 
 const THREE: &str = "gemini-3-flash-preview";
 const TWO_FIVE: &str = "gemini-2.5-flash";
@@ -27,27 +28,16 @@ fn with_options(server: &FakeModelServer, options: &Value) -> HttpProvider {
     spec.connect().unwrap()
 }
 
-fn message(id: &str, body: Body) -> MessageRef {
-    Message::with_body(id, Timestamp::default(), body).into()
-}
-
-fn user(text: &str) -> MessageRef {
-    Message::user("u", Timestamp::default(), text).into()
-}
-
 fn assistant(text: &str, parts: Vec<Part>, calls: &[(&str, &str, &str)]) -> MessageRef {
-    let call = |(id, name, arguments): &(&str, &str, &str)| ToolCall {
-        id: (*id).to_owned(),
-        name: (*name).to_owned(),
-        arguments: (*arguments).to_owned(),
-    };
-    let tool_calls = calls.iter().map(call).collect();
-    message("a", Body::Assistant { content: Some(text.to_owned()), parts, tool_calls, reasoning: Vec::new() })
-}
-
-fn result(call: &str, content: &str, is_error: bool, parts: Vec<Part>) -> MessageRef {
-    let (content, tool_call_id) = (content.to_owned(), call.to_owned());
-    message("t", Body::Tool { content, tool_call_id, name: None, is_error, parts })
+    message(
+        "a",
+        Body::Assistant {
+            content: Some(text.to_owned()),
+            parts,
+            tool_calls: tool_calls(calls),
+            reasoning: Vec::new(),
+        },
+    )
 }
 
 fn media(mime_type: &str) -> Part {
@@ -101,14 +91,6 @@ fn to(model: &str) -> ModelRequest {
     let mut request = request();
     request.model = model.into();
     request
-}
-
-/// The body of the last request, after one that must succeed.
-async fn sent(provider: &HttpProvider, server: &FakeModelServer, request: ModelRequest) -> Value {
-    let (_, error) = send(provider, request).await;
-    assert!(error.is_none(), "{error:?}");
-    server.assert_clean();
-    server.requests().last().unwrap().json.clone().unwrap()
 }
 
 #[tokio::test]
@@ -253,7 +235,7 @@ async fn schemas_are_standard_ones_until_the_server_wants_its_own() {
     let expected = json!([
         {"name": "Sort", "description": "d", "parametersJsonSchema": {"type": "object",
             "properties": {"kind": kind, "tags": tags}, "required": ["kind"], "additionalProperties": false}},
-        {"name": "_9lives", "description": "d", "parametersJsonSchema": {"type": "object", "properties": {}}},
+        {"name": "_9lives_57e3d0be", "description": "d", "parametersJsonSchema": {"type": "object", "properties": {}}},
     ]);
     assert_eq!(declared(&first), expected);
     let kind = json!({"anyOf": [{"type": "string"}, {"type": "integer"}]});
@@ -261,7 +243,7 @@ async fn schemas_are_standard_ones_until_the_server_wants_its_own() {
     let expected = json!([
         {"name": "Sort", "description": "d",
             "parameters": {"type": "object", "properties": {"kind": kind, "tags": tags}, "required": ["kind"]}},
-        {"name": "_9lives", "description": "d"},
+        {"name": "_9lives_57e3d0be", "description": "d"},
     ]);
     assert_eq!(declared(&second), expected);
 }
@@ -317,7 +299,7 @@ async fn models_and_tokens_are_asked_for() {
     let counted = &asked.field("generateContentRequest");
     assert_eq!(counted["model"], format!("models/{THREE}"));
     assert!(counted["contents"].is_array() && counted["tools"].is_array());
-    assert_eq!(count, Some(asked.body.len() as u64 / 4));
+    assert_eq!(count, Some((asked.body.len() as u64).div_ceil(4)));
 }
 
 #[tokio::test]

@@ -1,7 +1,5 @@
-//! Both providers over real HTTP, against the fake model server.
+//! All providers over real HTTP, against the fake model server.
 
-#[cfg(test)]
-mod answers;
 #[cfg(test)]
 mod anthropic;
 #[cfg(test)]
@@ -9,19 +7,21 @@ mod api;
 #[cfg(test)]
 mod bodies;
 #[cfg(test)]
-mod cancelling;
-#[cfg(test)]
 mod capture;
 #[cfg(test)]
 mod compatible;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod conversation;
+#[cfg(test)]
 mod failures;
 #[cfg(test)]
 mod fallbacks;
 #[cfg(test)]
 mod gemini;
+#[cfg(test)]
+mod raw_server;
 #[cfg(test)]
 mod reaching;
 #[cfg(test)]
@@ -30,5 +30,3 @@ mod responses;
 mod retries;
 #[cfg(test)]
 mod sdk_types;
-#[cfg(test)]
-mod tool_names;

@@ -1,7 +1,5 @@
 //! OpenAI Responses over HTTP: what is sent, whereto, and what becomes of refusals.
 
-mod server;
-
 use std::sync::Arc;
 
 use robota_core::{
@@ -12,17 +10,25 @@ use robota_providers::{ApiSurface, HttpProvider, ListedModel, ProviderKind, Prov
 use serde_json::json;
 
 use crate::api::{KEY, request, send, spec, text, tool};
-use server::{Heard, RawServer, stream};
+use crate::conversation::message;
+use crate::raw_server::{Heard, RawReply, RawServer, document};
+
+/// An answer of one text.
+fn stream(text: &str) -> RawReply {
+    let response = json!({"id": "resp_1", "model": "m", "status": "completed", "output": []});
+    let events = [
+        json!({"type": "response.created", "response": response}),
+        json!({"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "delta": text}),
+        json!({"type": "response.completed", "response": response}),
+    ];
+    (200, "text/event-stream", events.iter().map(|event| format!("data: {event}\n\n")).collect())
+}
 
 /// A provider that speaks Responses to `server`.
 fn responses(kind: ProviderKind, server: &RawServer) -> ProviderSpec {
     let mut spec = spec(kind, format!("{}/v1", server.url()));
     spec.options.api_surface = Some(ApiSurface::Responses);
     spec
-}
-
-fn message(id: &str, body: Body) -> MessageRef {
-    Message::with_body(id, Timestamp::default(), body).into()
 }
 
 fn user(text: &str, parts: Vec<Part>) -> MessageRef {
@@ -275,7 +281,7 @@ async fn azure_is_reached_where_it_has_its_apis() {
 #[tokio::test]
 async fn the_models_of_the_service_are_listed() {
     let list = json!({"object": "list", "data": [{"id": "gpt-5", "object": "model"}]});
-    let server = RawServer::start([(200, "application/json", list.to_string())]);
+    let server = RawServer::start([document(&list)]);
     let models = responses(ProviderKind::OpenAi, &server).connect().unwrap().models().await.unwrap();
     assert_eq!(models, [ListedModel { id: "gpt-5".into(), ..ListedModel::default() }]);
     assert_eq!(server.heard()[0].line, "GET /v1/models HTTP/1.1");
@@ -284,7 +290,7 @@ async fn the_models_of_the_service_are_listed() {
 #[tokio::test]
 async fn the_service_counts_the_tokens_of_a_request() {
     let count = json!({"object": "response.input_tokens", "input_tokens": 11});
-    let server = RawServer::start([(200, "application/json", count.to_string())]);
+    let server = RawServer::start([document(&count)]);
     let provider = responses(ProviderKind::OpenAi, &server).connect().unwrap();
     assert_eq!(provider.count_tokens(&rich_request()).await.unwrap(), Some(11));
     let Heard { line, json, .. } = server.heard().remove(0);

@@ -1,7 +1,5 @@
 //! The calls of an answer: mostly whole, on some services value by value.
 
-use std::collections::HashMap;
-
 use robota_core::ModelEvent;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -26,8 +24,6 @@ pub(super) struct FunctionCall<'a> {
 /// The calls of one answer.
 #[derive(Default)]
 pub(super) struct Calls {
-    /// The tools that are sent under other names than their own, by those.
-    renamed: HashMap<String, String>,
     started: usize,
     open: Option<Open>,
 }
@@ -40,10 +36,6 @@ struct Open {
 }
 
 impl Calls {
-    pub(super) fn new(renamed: HashMap<String, String>) -> Self {
-        Self { renamed, ..Self::default() }
-    }
-
     /// True when there is at least one call.
     pub(super) fn any(&self) -> bool {
         self.started > 0
@@ -102,7 +94,6 @@ impl Calls {
             head.insert("id".to_owned(), id.as_str().into());
         }
         head.insert("name".to_owned(), name.as_str().into());
-        let name = self.renamed.get(&name).cloned().unwrap_or(name);
         out.push_back(ModelEvent::ToolCallStart { index: self.started, id, name });
         self.started += 1;
         head

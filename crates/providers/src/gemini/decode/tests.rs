@@ -1,15 +1,11 @@
 //! Chunks as the service sends them, and parts in any order.
 
 use proptest::prelude::*;
-use robota_core::{Citation, ProviderErrorKind, ToolClass, Usage};
+use robota_core::{Citation, ProviderErrorKind, Usage};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::recorded::{End, cut, read, read_whole};
-
-fn decoder() -> GeminiDecoder {
-    GeminiDecoder::new(&[])
-}
 
 /// A stream of `chunks`.
 fn stream(chunks: &[Value]) -> String {
@@ -26,14 +22,14 @@ fn stop(reason: &str) -> Value {
 
 /// The events of `chunks` but for the first one, the start.
 fn events(chunks: &[Value]) -> Vec<ModelEvent> {
-    let mut events = read_whole(decoder(), &stream(chunks));
+    let mut events = read_whole(GeminiDecoder::default(), &stream(chunks));
     assert!(matches!(events.remove(0), ModelEvent::Started { .. }));
     events
 }
 
 /// The failure that reading `chunks` ends with.
 fn fault(chunks: &[Value]) -> ApiError {
-    match read(decoder(), [stream(chunks).as_bytes()]) {
+    match read(GeminiDecoder::default(), [stream(chunks).as_bytes()]) {
         (_, End::Fault(Fault::Refused(error))) => *error,
         other => panic!("{other:?}"),
     }
@@ -75,7 +71,7 @@ fn thinking_text_and_signed_calls() {
             "index": 0}], "usageMetadata": {"promptTokenCount": 120, "candidatesTokenCount": 7,
             "thoughtsTokenCount": 9, "totalTokenCount": 136}}),
     ];
-    let read = read_whole(decoder(), &stream(&chunks));
+    let read = read_whole(GeminiDecoder::default(), &stream(&chunks));
     let items = json!([
         {"text": "Let me look."},
         {"functionCall": {"id": "c1", "name": "Read", "args": {"b": 1.5, "a": "ä"}}, "thoughtSignature": "s1"},
@@ -148,19 +144,6 @@ fn arguments_may_come_value_by_value() {
 }
 
 #[test]
-fn names_come_back_as_they_were_declared() {
-    let tool = |name: &str| Arc::new(ToolSpec::new(name, ToolClass::Other, "x"));
-    let decoder = GeminiDecoder::new(&[tool("2fast"), tool("Read")]);
-    let calls = json!([{"functionCall": {"name": "_2fast", "args": {}}}, {"functionCall": {"name": "Read"}}]);
-    let events = read_whole(decoder, &stream(&[parts(&calls), stop("STOP")]));
-    let names = events.iter().filter_map(|event| match event {
-        ModelEvent::ToolCallStart { name, .. } => Some(name.as_str()),
-        _ => None,
-    });
-    assert_eq!(names.collect::<Vec<_>>(), ["2fast", "Read"]);
-}
-
-#[test]
 fn searches_and_sources_are_told_once() {
     let grounding = json!({"webSearchQueries": ["rust 2026"], "groundingChunks": [
         {"web": {"uri": "https://a.example", "title": "A"}}, {"retrievedContext": {}}]});
@@ -206,7 +189,7 @@ fn every_end_has_its_reason() {
         let events = events(&[called.clone(), stop(reason)]);
         assert_eq!(events.last(), Some(&ModelEvent::Finish(expected)), "{reason}");
     }
-    let (_, end) = read(decoder(), [stream(&[parts(&json!([{"text": "a"}]))]).as_bytes()]);
+    let (_, end) = read(GeminiDecoder::default(), [stream(&[parts(&json!([{"text": "a"}]))]).as_bytes()]);
     assert!(matches!(end, End::Cut), "{end:?}");
 }
 
@@ -260,8 +243,8 @@ proptest! {
         let mut chunks: Vec<Value> = parts_of_chunks.iter().map(|some| parts(&json!(some))).collect();
         chunks.push(stop("STOP"));
         let body = stream(&chunks);
-        let events = read_whole(decoder(), &body);
-        let (in_chunks, _) = read(decoder(), cut(&body, places));
+        let events = read_whole(GeminiDecoder::default(), &body);
+        let (in_chunks, _) = read(GeminiDecoder::default(), cut(&body, places));
         prop_assert_eq!(&in_chunks, &events);
 
         let (mut begun, mut open, mut visible) = (0, None, String::new());
@@ -291,6 +274,6 @@ proptest! {
     #[test]
     fn no_frame_makes_it_panic(frames in prop::collection::vec(r#"[\[\]{}":,a-z0-9]{0,40}"#, 0..5)) {
         let body: String = frames.iter().map(|frame| format!("data: {frame}\n\n")).collect();
-        let _ = read(decoder(), [body.as_bytes()]);
+        let _ = read(GeminiDecoder::default(), [body.as_bytes()]);
     }
 }

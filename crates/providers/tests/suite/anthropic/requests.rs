@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use robota_core::{
-    Body, Effort, Message, MessageRef, ModelRequest, NativeWebTools, Part, Provider, ResponseFormat,
-    Thinking, Timestamp, ToolChoice,
+    Body, Effort, Message, ModelRequest, NativeWebTools, Part, Provider, ResponseFormat, Thinking, Timestamp,
+    ToolChoice,
 };
 use robota_providers::{RetryPolicy, Retrying};
 use robota_testkit::{Reply, Script};
@@ -12,10 +12,7 @@ use serde_json::json;
 
 use super::{provider, sent};
 use crate::api::{request, server, tool};
-
-fn message(id: &str, body: Body) -> MessageRef {
-    Message::with_body(id, Timestamp::default(), body).into()
-}
+use crate::conversation::message;
 
 #[tokio::test]
 async fn everything_a_request_can_ask_for_is_written() {

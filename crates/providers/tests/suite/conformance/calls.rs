@@ -1,12 +1,13 @@
 //! Calls of tools arrive whole, in order, and as the model wrote them.
 
 use robota_core::{FinishReason, ModelEvent};
-use robota_testkit::Reply;
+use robota_testkit::{Reply, Script};
 use serde_json::{Value, json};
 
 use super::case::{Case, cases};
 use super::events::{calls, finish, text, thinking};
 use super::subject::Subject;
+use crate::api::{request, tool};
 
 pub(super) const CASES: &[Case] = cases![
     one_call,
@@ -18,11 +19,12 @@ pub(super) const CASES: &[Case] = cases![
     no_arguments_at_all,
     malformed_arguments_stay_as_they_are[ArgumentText],
     arguments_of_all_languages_and_escapes,
-    arguments_of_a_hundred_kilobytes,
+    arguments_of_a_hundred_kilobytes[OwnWire],
     nested_arguments,
-    fifty_calls,
+    fifty_calls[OwnWire],
     calls_under_one_id_stay_apart,
     names_of_all_shapes,
+    names_that_no_api_takes[Http],
     a_call_is_known_before_its_arguments_are[ArgumentText],
     calls_count_more_than_the_word_stop[StopForCalls],
 ];
@@ -144,6 +146,25 @@ async fn names_of_all_shapes(subject: &Subject) {
     let events = subject.plays(reply).await.answer().await;
     let called = calls(&events).into_iter().map(|(_, name, _)| name).collect::<Vec<_>>();
     assert_eq!(called, names);
+}
+
+async fn names_that_no_api_takes(subject: &Subject) {
+    let long = format!("mcp/{}", "ж".repeat(80));
+    for name in ["mcp.files/read", "поиск", long.as_str(), "7zip"] {
+        let script = Script::new().respond_with(|request| {
+            let sent = request.tool_names()[1].to_owned();
+            Reply::new().tool_call("call_1", sent, json!({}))
+        });
+        let stage = subject.plays(script).await;
+        let mut request = request();
+        request.tools = [tool("Read"), tool(name)].into();
+        let called = calls(&stage.answer_to(request).await).remove(0).1;
+        let sent = stage.requests()[0].tool_names()[1].to_owned();
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        assert!(sent.len() <= 64 && sent.chars().all(plain), "{sent}");
+        assert!(!sent.starts_with(|c: char| c.is_ascii_digit() || c == '-'), "{sent}");
+        assert_eq!(called, name);
+    }
 }
 
 async fn a_call_is_known_before_its_arguments_are(subject: &Subject) {

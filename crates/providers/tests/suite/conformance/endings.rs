@@ -17,7 +17,7 @@ pub(super) const CASES: &[Case] = cases![
     an_end_within_a_call,
     an_end_after_any_event[Http],
     an_end_at_any_byte[Http],
-    a_cut_after_any_event[Http],
+    a_cut_after_any_event[Http, OwnWire],
     no_events_at_all[Http],
     a_connection_that_is_closed_without_an_answer,
     a_server_that_is_not_there[Http],

@@ -12,7 +12,7 @@ pub(super) const CASES: &[Case] = cases![
     a_boundary_at_every_byte[Http],
     chunks_of_one_byte[Http],
     carriage_returns[Http],
-    carriage_returns_in_chunks_of_one_byte[Http],
+    carriage_returns_in_chunks_of_one_byte[Http, OwnWire],
     comments[Http],
     comments_within_events[Http],
     pings[Http],

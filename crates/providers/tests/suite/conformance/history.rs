@@ -1,7 +1,7 @@
 //! What was said is sent again as each API wants it: valid, complete, and unchanged from round to round.
 
 use robota_core::{
-    Body, Message, MessageRef, MessageState, ModelRequest, Part, Reasoning, Timestamp, ToolCall, ToolChoice,
+    Body, Message, MessageRef, MessageState, ModelRequest, Part, Reasoning, Timestamp, ToolChoice,
 };
 use robota_testkit::{Reply, Script};
 use serde_json::json;
@@ -11,13 +11,14 @@ use super::events::{calls, message, text};
 use super::stage::Stage;
 use super::subject::Subject;
 use crate::api::{request, tool};
+use crate::conversation::{result as returns, tool_calls, user};
 
 pub(super) const CASES: &[Case] = cases![
     the_conversation_is_sent,
     thinking_goes_back_to_whom_it_came_from[Proofs, Http],
     thinking_of_others_stays_here[Http],
     thirty_rounds_of_calls,
-    several_calls_at_once_in_each_round,
+    several_calls_at_once_in_each_round[OwnWire],
     an_interrupted_answer,
     notes_of_the_host_within_the_conversation,
     a_conversation_that_begins_with_an_answer,
@@ -26,7 +27,7 @@ pub(super) const CASES: &[Case] = cases![
     malformed_arguments_of_earlier_calls[Http],
     failed_and_empty_results,
     images_of_the_user_and_of_tools,
-    an_image_is_sent_whole,
+    an_image_is_sent_whole[OwnWire],
     text_of_all_languages,
     a_choice_of_tools[ToolChoice],
     a_choice_without_tools[ToolChoice],
@@ -35,34 +36,19 @@ pub(super) const CASES: &[Case] = cases![
     what_a_profile_adds_to_requests[Http],
 ];
 
-fn user(text: &str) -> MessageRef {
-    Message::user("u", Timestamp::default(), text).into()
-}
-
 fn note(text: &str) -> MessageRef {
     Message::system("s", Timestamp::default(), text).into()
 }
 
 fn says(content: &str, calls: &[(&str, &str, &str)], reasoning: Vec<Reasoning>) -> MessageRef {
-    let call = |(id, name, arguments): &(&str, &str, &str)| ToolCall {
-        id: (*id).into(),
-        name: (*name).into(),
-        arguments: (*arguments).into(),
-    };
     let content = (!content.is_empty()).then(|| content.to_owned());
-    let tool_calls = calls.iter().map(call).collect();
+    let tool_calls = tool_calls(calls);
     let body = Body::Assistant { content, parts: Vec::new(), tool_calls, reasoning };
     Message::with_body("a", Timestamp::default(), body).into()
 }
 
 fn result(call: &str, content: &str) -> MessageRef {
     returns(call, content, false, Vec::new())
-}
-
-fn returns(call: &str, content: &str, is_error: bool, parts: Vec<Part>) -> MessageRef {
-    let (content, tool_call_id) = (content.to_owned(), call.to_owned());
-    let body = Body::Tool { content, tool_call_id, name: None, is_error, parts };
-    Message::with_body("t", Timestamp::default(), body).into()
 }
 
 /// A request of this conversation.

@@ -14,6 +14,7 @@ mod framing;
 mod history;
 mod recording;
 mod refusals;
+mod replaying;
 mod retrying;
 mod stage;
 mod subject;
@@ -23,7 +24,7 @@ mod waiting;
 use case::{Case, run_cases};
 use robota_providers::{ApiSurface, ProviderKind};
 use robota_testkit::Dialect;
-use subject::Subject;
+use subject::{Make, Subject};
 
 /// All cases, by topic.
 const TOPICS: [&[Case]; 10] = [
@@ -80,13 +81,14 @@ const fn chat(kind: ProviderKind) -> Subject {
 subjects! {
     anthropic => Subject::http(ProviderKind::Anthropic, Dialect::AnthropicMessages);
     openai_responses => Subject::http(ProviderKind::OpenAi, Dialect::OpenAiResponses)
-        .with(|spec| spec.options.api_surface = Some(ApiSurface::Responses));
+        .with(|spec| spec.options.api_surface = Some(ApiSurface::Responses))
+        .sampled_every(5);
     gemini => Subject::http(ProviderKind::Gemini, Dialect::Gemini);
     openai_chat => Subject::http(ProviderKind::OpenAi, Dialect::OpenAiChat)
         .with(|spec| spec.options.api_surface = Some(ApiSurface::Chat));
     deepseek => chat(ProviderKind::DeepSeek);
     qwen => chat(ProviderKind::Qwen);
-    gemma => chat(ProviderKind::Gemma);
+    gemma => Subject::http(ProviderKind::Gemma, Dialect::OpenAiChat).sampled_every(7);
     mistral => chat(ProviderKind::Mistral);
     ollama => chat(ProviderKind::Ollama);
     openrouter => chat(ProviderKind::OpenRouter);
@@ -99,5 +101,6 @@ subjects! {
     zai => chat(ProviderKind::Zai);
     minimax => chat(ProviderKind::MiniMax);
     bytedance => chat(ProviderKind::ByteDance);
-    scripted => Subject::in_process();
+    scripted => Subject::in_process("scripted", Make::Script);
+    replay => Subject::in_process("replay", Make::Recording);
 }

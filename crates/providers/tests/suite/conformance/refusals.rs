@@ -27,7 +27,7 @@ pub(super) const CASES: &[Case] = cases![
     status_502,
     status_503,
     status_529,
-    the_pause_that_the_server_asks_for,
+    the_pause_that_the_server_asks_for[WholeErrors],
     a_prompt_that_is_too_long[Http],
     a_wrong_key_is_not_shown[Http],
     a_missing_model_is_named[Http],
@@ -169,6 +169,7 @@ async fn a_redirect_is_not_followed(subject: &Subject) {
     let redirect = Reply::body(307, "text/plain", "").header("location", target.base_url());
     let error = subject.plays(redirect).await.failure().await;
     assert_eq!((error.kind(), error.status()), (Kind::Protocol, Some(307)));
+    assert!(error.to_string().contains(&target.base_url()), "{error}");
     assert!(target.requests().is_empty());
 }
 
@@ -182,7 +183,9 @@ async fn an_error_before_any_text(subject: &Subject) {
 async fn an_error_after_some_text(subject: &Subject) {
     let reply = Reply::new().text("half").stream_error("overloaded_error", "busy");
     let (events, error) = subject.plays(reply).await.call().await;
-    assert_eq!((text(&events).as_str(), error.unwrap().kind()), ("half", Kind::Overloaded));
+    let error = error.unwrap();
+    assert_eq!((text(&events).as_str(), error.kind()), ("half", Kind::Overloaded));
+    assert_eq!(error.request_id(), subject.has_http().then_some("req_fake_1"));
 }
 
 async fn rubbish_within_a_stream(subject: &Subject) {

@@ -6,7 +6,8 @@ use robota_core::{ModelEvent, ModelRequest, Provider, ProviderError};
 use robota_providers::ProviderSpec;
 use robota_testkit::{FakeModelServer, Gate, RecordedRequest, Rule, Script, ScriptedProvider};
 
-use super::subject::Subject;
+use super::replaying::Replaying;
+use super::subject::{Make, Subject};
 use crate::api::{KEY, request, send, server};
 
 /// A subject that has been set up, with the model behind it.
@@ -34,7 +35,11 @@ impl Subject {
     ) -> Stage {
         if !self.has_http() {
             let script = Arc::new(ScriptedProvider::new(script));
-            return Stage { provider: script.clone(), model: Model::Script(script) };
+            let provider: Arc<dyn Provider> = match self.make {
+                Make::Recording => Arc::new(Replaying(Arc::clone(&script))),
+                _ => script.clone(),
+            };
+            return Stage { provider, model: Model::Script(script) };
         }
         let server = server(script).await;
         let mut spec = self.spec(server.base_url());

@@ -9,13 +9,18 @@ use crate::api::spec;
 pub(crate) struct Subject {
     pub(crate) name: &'static str,
     pub(crate) dialect: Dialect,
-    make: Make,
+    pub(crate) make: Make,
     stride: usize,
+    thorough: bool,
 }
 
-enum Make {
+/// Where a subject comes from.
+pub(crate) enum Make {
     Http(ProviderKind, fn(&mut ProviderSpec)),
-    InProcess,
+    /// The scripted provider of the test kit.
+    Script,
+    /// Answers of the same, given again from a recording.
+    Recording,
 }
 
 /// What a case asks for that not every subject has.
@@ -39,31 +44,42 @@ pub(crate) enum Need {
     StopForCalls,
     /// Choices of tools in the request.
     ToolChoice,
+    /// Answers that take their time, and calls that can be cancelled meanwhile.
+    Waiting,
+    /// All that an error says, whoever may try again.
+    WholeErrors,
+    /// A wire of its own, which is worth long answers and many calls.
+    OwnWire,
 }
 
 impl Subject {
     /// A provider of `kind`, which speaks `dialect` over HTTP.
     pub(crate) const fn http(kind: ProviderKind, dialect: Dialect) -> Self {
-        Self { name: kind.id(), dialect, make: Make::Http(kind, |_| {}), stride: 1 }
+        Self { name: kind.id(), dialect, make: Make::Http(kind, |_| {}), stride: 1, thorough: true }
     }
 
-    /// The scripted provider of the test kit.
-    pub(crate) const fn in_process() -> Self {
-        Self { name: "scripted", dialect: Dialect::InProcess, make: Make::InProcess, stride: 1 }
+    /// A provider without HTTP.
+    pub(crate) const fn in_process(name: &'static str, make: Make) -> Self {
+        Self { name, dialect: Dialect::InProcess, make, stride: 1, thorough: true }
     }
 
     /// The same subject with other options.
     pub(crate) const fn with(self, options: fn(&mut ProviderSpec)) -> Self {
         match self.make {
             Make::Http(kind, _) => Self { make: Make::Http(kind, options), ..self },
-            Make::InProcess => self,
+            Make::Script | Make::Recording => self,
         }
     }
 
     /// The same subject, whose wire is that of another one: of the places where an answer can be torn, a sample is
-    /// tried.
+    /// tried, and nothing that takes long.
     pub(crate) const fn sampled(self) -> Self {
-        Self { stride: 23, ..self }
+        Self { thorough: false, ..self.sampled_every(41) }
+    }
+
+    /// The same subject, whose answers are long: one of so many places where they can be torn is tried.
+    pub(crate) const fn sampled_every(self, stride: usize) -> Self {
+        Self { stride, ..self }
     }
 
     /// Of how many places in an answer one is tried.
@@ -112,6 +128,12 @@ impl Subject {
             Need::StopForCalls => {
                 (dialect != Chat).then_some("a quirk of servers that speak Chat Completions")
             }
+            Need::Waiting => {
+                matches!(self.make, Make::Recording).then_some("a recording has all of its answer at once")
+            }
+            Need::WholeErrors => matches!(self.make, Make::Recording)
+                .then_some("a recording has what a failure was, not the pause"),
+            Need::OwnWire => (!self.thorough).then_some("openai_chat has the same wire and is asked for it"),
             Need::ToolChoice => (dialect == InProcess).then_some("a script answers whatever it may choose"),
         }
     }

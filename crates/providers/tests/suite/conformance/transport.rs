@@ -15,13 +15,13 @@ use crate::api::{KEY, request};
 
 pub(super) const CASES: &[Case] = cases![
     compressed_answers[Http],
-    compressed_answers_in_chunks_of_one_byte[Http],
+    compressed_answers_in_chunks_of_one_byte[Http, OwnWire],
     compressed_text_is_handed_on_as_it_comes[Http],
     http_2[Http],
     http_2_cut_within_an_answer[Http],
     calls_in_a_row_share_a_connection[Http],
-    twenty_calls_at_once_do_not_mix,
-    twenty_calls_over_one_connection_do_not_mix[Http],
+    twenty_calls_at_once_do_not_mix[OwnWire],
+    twenty_calls_over_one_connection_do_not_mix[Http, OwnWire],
     the_headers_of_a_request[Http],
 ];
 

@@ -14,15 +14,15 @@ use super::subject::Subject;
 use crate::api::request;
 
 pub(super) const CASES: &[Case] = cases![
-    silence_before_the_answer,
-    silence_within_the_answer,
+    silence_before_the_answer[Waiting],
+    silence_within_the_answer[Waiting],
     silence_after_the_answer[Http],
-    any_byte_ends_the_silence,
-    a_call_that_is_cancelled_before_it_is_made,
-    a_call_that_is_cancelled_before_its_answer,
-    a_call_that_is_cancelled_within_its_answer,
-    a_stream_that_is_dropped,
-    text_is_handed_on_as_it_comes,
+    any_byte_ends_the_silence[Waiting, OwnWire],
+    a_call_that_is_cancelled_before_it_is_made[Waiting],
+    a_call_that_is_cancelled_before_its_answer[Waiting],
+    a_call_that_is_cancelled_within_its_answer[Waiting],
+    a_stream_that_is_dropped[Waiting],
+    text_is_handed_on_as_it_comes[Waiting],
 ];
 
 fn impatient(millis: u64) -> ModelRequest {

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a bench that cannot go on must stop")]
 
+mod streams;
+
 use std::future::ready;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,7 +17,7 @@ use futures_util::{FutureExt, StreamExt};
 use robota_core::{
     Body, Message, MessageRef, ModelEvent, ModelRequest, ModelStream, Provider, Timestamp, ToolCall,
 };
-use robota_providers::{HttpProvider, ProviderKind, ProviderSpec};
+use robota_providers::{ApiSurface, HttpProvider, ProviderKind, ProviderSpec};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
@@ -24,18 +26,40 @@ const MESSAGES: usize = 2_000;
 /// Pieces of a long answer.
 const DELTAS: usize = 20_000;
 
-/// An API: its name here, the name of the encoded form it keeps with messages, and its provider.
+/// An API: its name here, the name of the encoded form it keeps with messages, its provider, and an answer of so many
+/// deltas.
 struct Api {
     name: &'static str,
     format: &'static str,
     connect: fn(&str) -> HttpProvider,
-    stream: fn() -> String,
+    stream: fn(usize) -> String,
 }
 
-const APIS: [Api; 3] = [
-    Api { name: "anthropic", format: "anthropic-messages", connect: anthropic, stream: anthropic_stream },
-    Api { name: "openai", format: "openai-chat/unknown", connect: openai, stream: openai_stream },
-    Api { name: "gemini", format: "gemini", connect: gemini, stream: gemini_stream },
+const APIS: [Api; 4] = [
+    Api {
+        name: "anthropic",
+        format: "anthropic-messages",
+        connect: |url| connect(ProviderKind::Anthropic, None, url),
+        stream: streams::anthropic,
+    },
+    Api {
+        name: "responses",
+        format: "openai-responses",
+        connect: |url| connect(ProviderKind::OpenAi, Some(ApiSurface::Responses), url),
+        stream: streams::responses,
+    },
+    Api {
+        name: "chat",
+        format: "openai-chat/unknown",
+        connect: |url| connect(ProviderKind::OpenAi, Some(ApiSurface::Chat), url),
+        stream: streams::chat,
+    },
+    Api {
+        name: "gemini",
+        format: "gemini",
+        connect: |url| connect(ProviderKind::Gemini, None, url),
+        stream: streams::gemini,
+    },
 ];
 
 fn main() {
@@ -106,7 +130,7 @@ fn encoded_length(message: &MessageRef, format: &'static str) -> usize {
 fn answers(criterion: &mut Criterion, runtime: &Runtime, api: &Api) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let provider = (api.connect)(&address(&listener));
-    let answer: Arc<str> = (api.stream)().into();
+    let answer: Arc<str> = (api.stream)(DELTAS).into();
     // A provider may open another connection while the last one is still being read to its end.
     std::thread::spawn(move || {
         for connection in listener.incoming() {
@@ -159,65 +183,12 @@ fn address(listener: &TcpListener) -> String {
     format!("http://{}", listener.local_addr().unwrap())
 }
 
-fn anthropic(base_url: &str) -> HttpProvider {
-    provider(ProviderKind::Anthropic, base_url)
-}
-
-fn openai(base_url: &str) -> HttpProvider {
-    provider(ProviderKind::OpenAi, base_url)
-}
-
-fn gemini(base_url: &str) -> HttpProvider {
-    provider(ProviderKind::Gemini, base_url)
-}
-
-fn provider(kind: ProviderKind, base_url: &str) -> HttpProvider {
+fn connect(kind: ProviderKind, surface: Option<ApiSurface>, base_url: &str) -> HttpProvider {
     let mut spec = ProviderSpec::new(kind);
+    spec.options.api_surface = surface;
     spec.api_key = Some("bench-key".into());
     spec.connection.base_url = Some(base_url.into());
     spec.connect().unwrap()
-}
-
-fn anthropic_stream() -> String {
-    let mut events = vec![
-        r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"model-1","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":1}}}"#.to_owned(),
-        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#.to_owned(),
-    ];
-    let delta = |at| {
-        format!(
-            r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":" word{at}"}}}}"#
-        )
-    };
-    events.extend((0..DELTAS).map(delta));
-    events.extend([
-        r#"{"type":"content_block_stop","index":0}"#.to_owned(),
-        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":20000}}"#.to_owned(),
-        r#"{"type":"message_stop"}"#.to_owned(),
-    ]);
-    let name = |event: &str| event.split('"').nth(3).map(str::to_owned).unwrap();
-    events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", name(event))).collect()
-}
-
-fn openai_stream() -> String {
-    let chunk = |delta: &str, finish: &str| {
-        format!(
-            r#"data: {{"id":"chat_1","object":"chat.completion.chunk","created":1767225600,"model":"model-1","choices":[{{"index":0,"delta":{delta},"logprobs":null,"finish_reason":{finish}}}]}}"#
-        ) + "\n\n"
-    };
-    let first = chunk(r#"{"role":"assistant","content":""}"#, "null");
-    let deltas = (0..DELTAS).map(|at| chunk(&format!(r#"{{"content":" word{at}"}}"#), "null"));
-    let last = chunk("{}", "\"stop\"") + "data: [DONE]\n\n";
-    [first].into_iter().chain(deltas).chain([last]).collect()
-}
-
-fn gemini_stream() -> String {
-    let chunk = |candidate: &str| {
-        format!(
-            r#"data: {{"candidates":[{{{candidate},"index":0}}],"usageMetadata":{{"promptTokenCount":10}},"modelVersion":"model-1","responseId":"r1"}}"#
-        ) + "\r\n\r\n"
-    };
-    let delta = |at| chunk(&format!(r#""content":{{"parts":[{{"text":" word{at}"}}],"role":"model"}}"#));
-    (0..DELTAS).map(delta).chain([chunk(r#""finishReason":"STOP""#)]).collect()
 }
 
 /// A prompt, then calls and their results in turn; `bytes` is the size of a message's text.

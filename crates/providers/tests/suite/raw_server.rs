@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Status, content type and body.
 pub(crate) type RawReply = (u16, &'static str, String);
@@ -19,20 +19,14 @@ pub(crate) struct Heard {
     pub(crate) json: Value,
 }
 
+/// A document.
+pub(crate) fn document(value: &Value) -> RawReply {
+    (200, "application/json", value.to_string())
+}
+
 pub(crate) struct RawServer {
     url: String,
     heard: Arc<Mutex<Vec<Heard>>>,
-}
-
-/// An answer of one text.
-pub(crate) fn stream(text: &str) -> RawReply {
-    let response = json!({"id": "resp_1", "model": "m", "status": "completed", "output": []});
-    let events = [
-        json!({"type": "response.created", "response": response}),
-        json!({"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "delta": text}),
-        json!({"type": "response.completed", "response": response}),
-    ];
-    (200, "text/event-stream", events.iter().map(|event| format!("data: {event}\n\n")).collect())
 }
 
 impl RawServer {

@@ -1,20 +1,21 @@
-//! The list of models, in the shapes compatible servers have for it.
+//! The list of models, `GET {base}/models`, in the shapes that OpenAI and the servers after its pattern have for it.
 
 use serde_json::Value;
 
 use crate::listed_model::{ListedModel, ModelPage};
 
-/// Reads `{"data": [..]}`, or a bare list.
-pub(super) fn read(answer: &Value) -> Option<ModelPage> {
+/// Reads `{"data": [..]}`, `{"models": [..]}` or a bare list. What is no model is left out.
+pub(crate) fn read(answer: &Value) -> Option<ModelPage> {
     let list = answer.get("data").or_else(|| answer.get("models")).unwrap_or(answer).as_array()?;
     let models = list.iter().filter_map(model).collect();
     Some(ModelPage { models, next: None })
 }
 
+/// OpenAI says no more than the id; the other fields are those of servers that say more.
 fn model(entry: &Value) -> Option<ListedModel> {
     let text = |field: &str| entry.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let first =
-        |places: &[&str]| places.iter().find_map(|place| entry.pointer(place).and_then(Value::as_u64));
+    let number = |place: &&str| entry.pointer(place).and_then(Value::as_u64).filter(|number| *number > 0);
+    let first = |places: &[&str]| places.iter().find_map(number);
     let id = text("id").or_else(|| text("model")).or_else(|| text("name"))?.to_owned();
     let name = text("display_name").or_else(|| text("name")).filter(|name| *name != id);
     Some(ListedModel {
@@ -61,7 +62,9 @@ mod tests {
             {"id": "vllm", "max_model_len": 32_768},
             {"id": "mistral", "name": "mistral", "max_context_length": 128_000},
             {"id": "gguf", "meta": {"n_ctx_train": 4096}},
-            {"no": "id"},
+            {"no": "id", "context_window": 1},
+            {"id": "unsaid", "context_length": 0},
+            7,
         ]});
         let expected = vec![
             listed("gpt-5", None, None, None),
@@ -70,8 +73,13 @@ mod tests {
             listed("vllm", None, Some(32_768), None),
             listed("mistral", None, Some(128_000), None),
             listed("gguf", None, Some(4096), None),
+            listed("unsaid", None, None, None),
         ];
         assert_eq!(read(&answer), Some(ModelPage { models: expected, next: None }));
+        assert_eq!(
+            read(&json!({"models": [{"name": "a", "model": "a"}]})).unwrap().models,
+            [listed("a", None, None, None)]
+        );
         assert_eq!(read(&json!([{"id": "a"}])).unwrap().models, [listed("a", None, None, None)]);
         assert_eq!(read(&json!({"error": "no"})), None);
     }
