@@ -116,6 +116,7 @@ pub(crate) fn spec_of(model: &ResolvedProvider) -> Result<ProviderSpec, Failure>
         idle_timeout: model.idle_timeout,
         ..ConnectionOptions::default()
     };
+    spec.fallback_models.clone_from(&model.fallback_models);
     if let Some(options) = &model.options {
         spec.options = ProviderOptions::parse(options)
             .map_err(|problem| setup_failure(&model.invalid_options(problem.to_string())))?;

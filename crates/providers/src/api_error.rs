@@ -131,10 +131,14 @@ impl ApiError {
             || self.status == Some(402)
     }
 
-    /// True when it is the model that does not exist, rather than the address.
+    /// True when it is the model that does not exist, rather than the address. A path that the report repeats does
+    /// not count: it has the names of models in some APIs.
     pub(crate) fn is_about_model(&self, model: &str) -> bool {
+        let codes = ["model_not_found", "DeploymentNotFound"];
         self.structured
-            && (self.code.as_deref() == Some("model_not_found") || self.says("model") || self.says(model))
+            && (self.code.as_deref().is_some_and(|code| codes.contains(&code))
+                || self.names("model")
+                || self.names(model))
     }
 
     /// True when the server has the model, but somebody has to load it first.
@@ -147,6 +151,25 @@ impl ApiError {
     /// Whether the message contains `phrase`, which is in lower case.
     pub(crate) fn says(&self, phrase: &str) -> bool {
         self.message.to_ascii_lowercase().contains(&phrase.to_ascii_lowercase())
+    }
+
+    /// Whether the message has `name` as a word of its own, outside of addresses and paths.
+    fn names(&self, name: &str) -> bool {
+        let message = self.message.to_ascii_lowercase();
+        let name = name.to_ascii_lowercase();
+        let is_path = |word: &str| {
+            word.contains("://")
+                || word.trim_start_matches(|c: char| c.is_ascii_punctuation() && c != '/').starts_with('/')
+        };
+        let ends = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+        let has = |word: &str| {
+            word.match_indices(&name).any(|(at, found)| {
+                let (before, after) = (word.get(..at), word.get(at + found.len()..));
+                ends(before.and_then(|text| text.chars().next_back()))
+                    && ends(after.and_then(|text| text.chars().next()))
+            })
+        };
+        !name.is_empty() && message.split_whitespace().filter(|word| !is_path(word)).any(has)
     }
 
     fn is_about_context(&self) -> bool {
@@ -292,5 +315,23 @@ mod tests {
         let page = ApiError::from_body(502, b"<html>\n  <h1>Bad   Gateway</h1></html>");
         assert_eq!(page.message, "<html> <h1>Bad Gateway</h1></html>");
         assert!(!page.structured);
+    }
+
+    #[test]
+    fn a_missing_model_is_told_from_a_wrong_address() {
+        let missing = |message: &str, model: &str| {
+            let report = json!({"error": {"message": message, "code": 404}});
+            ApiError::from_body(404, report.to_string().as_bytes()).is_about_model(model)
+        };
+        assert!(missing("The model `m-1` does not exist", "m-1"));
+        assert!(missing("model: claude-x", "claude-x"));
+        assert!(missing("models/gemini-x is not found for API version v1beta", "gemini-x"));
+        assert!(missing("no such deployment: 'House-1'.", "house-1"));
+        assert!(!missing("Not Found", "o"));
+        assert!(!missing("Cannot POST /nowhere/models/gemini-x:streamGenerateContent", "gemini-x"));
+        assert!(!missing("no route for \"/openai/deployments/m-1/chat/completions\"", "m-1"));
+        assert!(!missing("Invalid URL: https://models.example.com/m-1", "m-1"));
+        let azure = json!({"error": {"code": "DeploymentNotFound", "message": "The API deployment for this resource does not exist."}});
+        assert!(ApiError::from_body(404, azure.to_string().as_bytes()).is_about_model("m-1"));
     }
 }

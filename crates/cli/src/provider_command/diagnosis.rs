@@ -73,6 +73,8 @@ pub(super) fn diagnose(error: &ProviderError, around: &Circumstances<'_>) -> Pro
     let unlisted = around.models.is_some_and(|models| !models.iter().any(|model| model == around.model));
     match error.kind() {
         Kind::Authentication | Kind::Permission | Kind::Configuration => problem(About::Key),
+        // Where models are listed, or the service says which one it has not, the address is right.
+        Kind::NotFound if around.models.is_some() || says_model(error) => unknown_model(error, around),
         Kind::NotFound if around.list_missing => Problem {
             hint: Some(format!(
                 "neither a list of models nor calls are there: check {}",
@@ -80,8 +82,6 @@ pub(super) fn diagnose(error: &ProviderError, around: &Circumstances<'_>) -> Pro
             )),
             ..problem(About::Address)
         },
-        // Where models are listed the address is right.
-        Kind::NotFound if around.models.is_some() || says_model(error) => unknown_model(error, around),
         Kind::NotFound => problem(About::Address),
         Kind::InvalidRequest if unlisted => unknown_model(error, around),
         Kind::Protocol if around.body.is_some_and(is_answer) => Problem {

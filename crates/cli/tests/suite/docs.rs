@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use robota_core::{
-    Access, PathAccess, PermissionMode, PermissionPolicy, Rule, RuleSet, ToolClass, ToolSpec, Verdict,
+    Access, ModelTable, PathAccess, PermissionMode, PermissionPolicy, Rule, RuleSet, ToolClass, ToolSpec,
+    Verdict,
 };
 use robota_framework::{ProjectPaths, Settings, Variable};
 use robota_testkit::{Script, TempWorkspace};
@@ -724,6 +725,11 @@ fn every_type_of_provider_and_every_provider_command_has_its_row() {
         for variable in own.chain([definition.base_url_variable, definition.model_variable]) {
             assert!(variables.contains(variable), "{variable} is not documented");
         }
+    }
+
+    // Who names no model is not told that nothing is known of the one in use.
+    for model in definitions.iter().filter_map(|definition| definition.default_model) {
+        assert!(ModelTable::builtin().lookup(model).known, "{model} is not in the table");
     }
 
     let context = Context::new(Script::new());

@@ -1,5 +1,6 @@
 //! `robota provider`: what is set up, whether it works, and what is wrong when it does not.
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 
 use robota_testkit::{FakeModelServer, Reply, Script};
@@ -100,6 +101,50 @@ fn a_wrong_address_is_told_apart_from_a_wrong_model() {
                          "baseURL": format!("{}/nowhere", context.server.base_url())});
     profile(&context, address);
     let (about, message, hint, code) = problem(&context);
+    assert_eq!((about.as_str(), code), ("address", Some(3)), "{message}");
+    assert!(hint.contains("`providers.work.baseURL` in the settings"), "{hint}");
+}
+
+/// A server that has nothing but calls, and not the model of this one.
+fn without_list(refusal: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let (mut head, mut length) = (String::new(), 0);
+            while !head.ends_with("\r\n\r\n") && stream.read_line(&mut head).unwrap() > 0 {}
+            if head.is_empty() {
+                continue; // Only the time of a connection was taken.
+            }
+            for line in head.to_ascii_lowercase().lines() {
+                length = line.strip_prefix("content-length: ").map_or(length, |value| value.parse().unwrap());
+            }
+            stream.read_exact(&mut vec![0; length]).unwrap();
+            let body = if head.starts_with("POST") { refusal } else { r#"{"detail":"Not Found"}"# };
+            let length = body.len();
+            let head = "HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\nconnection: close";
+            let answer = format!("{head}\r\ncontent-length: {length}\r\n\r\n{body}");
+            stream.get_mut().write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    url
+}
+
+#[test]
+fn a_wrong_model_is_told_where_models_are_not_listed() {
+    let context = Context::new(Script::new());
+    let found = |refusal: &'static str| {
+        profile(
+            &context,
+            json!({"type": "openai", "model": "m", "apiKey": KEY, "baseURL": without_list(refusal)}),
+        );
+        problem(&context)
+    };
+    let (about, message, hint, code) = found(r#"{"error":{"message":"The model `m` does not exist"}}"#);
+    assert_eq!((about.as_str(), code), ("model", Some(3)), "{message}");
+    assert_eq!(hint, "check the name of the model, and whether the key may use it");
+    let (about, message, hint, code) = found(r#"{"error":{"message":"Invalid URL (POST /v1/m)"}}"#);
     assert_eq!((about.as_str(), code), ("address", Some(3)), "{message}");
     assert!(hint.contains("`providers.work.baseURL` in the settings"), "{hint}");
 }
@@ -284,13 +329,122 @@ fn write_program(context: &Context, path: &str, text: &str) {
     std::fs::set_permissions(context.space.path(path), mode).unwrap();
 }
 
+/// What the flags about effort and thinking make of a request: `--effort medium`, `--max-thinking-tokens 2000` and
+/// `--thinking disabled`, each in a run of its own.
+fn tuned(profile_of: Value, fields: &[&str]) -> [Value; 3] {
+    let context = Context::new(Script::new().reply("one").reply("two").reply("three"));
+    let mut work = profile_of;
+    work["apiKey"] = json!(KEY);
+    work["baseURL"] = json!(context.server.base_url());
+    profile(&context, work);
+    let flags = [["--effort", "medium"], ["--max-thinking-tokens", "2000"], ["--thinking", "disabled"]];
+    for flags in flags {
+        let run = Run::of(context.bare(&[&["-p", "x"], &flags[..]].concat()).output().unwrap());
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+    context.server.assert_clean();
+    let requests = context.server.requests();
+    let of = |index: usize| {
+        let body = requests[index].json.as_ref().unwrap();
+        let said = fields.iter().filter_map(|field| Some(((*field).to_owned(), body.get(*field)?.clone())));
+        Value::Object(said.collect())
+    };
+    assert_eq!(requests.len(), 3);
+    [of(0), of(1), of(2)]
+}
+
 #[test]
 fn flags_about_effort_and_thinking_reach_the_model() {
-    let context = Context::new(Script::new().reply("one").reply("two"));
-    context.run(&["-p", "x", "--effort", "high", "--max-thinking-tokens", "2000"]).assert_success();
+    let anthropic =
+        tuned(json!({"type": "anthropic", "model": "claude-opus-4-5"}), &["thinking", "output_config"]);
+    assert_eq!(
+        anthropic,
+        [
+            json!({"output_config": {"effort": "medium"}}),
+            json!({"thinking": {"type": "enabled", "budget_tokens": 2000}}),
+            json!({"thinking": {"type": "disabled"}}),
+        ]
+    );
+    let responses = json!({"type": "openai", "model": "gpt-5", "options": {"apiSurface": "responses"}});
+    assert_eq!(
+        tuned(responses, &["reasoning"]),
+        [
+            json!({"reasoning": {"effort": "medium", "summary": "auto"}}),
+            json!({"reasoning": {"effort": "low", "summary": "auto"}}),
+            json!({"reasoning": {"effort": "minimal"}}),
+        ]
+    );
+    let thinks =
+        |config: Value| json!({"generationConfig": {"maxOutputTokens": 32_000, "thinkingConfig": config}});
+    assert_eq!(
+        tuned(json!({"type": "gemini", "model": "gemini-2.5-flash"}), &["generationConfig"]),
+        [
+            thinks(json!({"includeThoughts": true, "thinkingBudget": 8192})),
+            thinks(json!({"includeThoughts": true, "thinkingBudget": 2000})),
+            thinks(json!({"includeThoughts": false, "thinkingBudget": 0})),
+        ]
+    );
+}
+
+#[test]
+fn flags_about_effort_and_thinking_reach_each_kind_of_chat() {
+    let fields =
+        ["reasoning_effort", "thinking", "enable_thinking", "thinking_budget", "chat_template_kwargs"];
+    // A server that nobody knows is asked for effort, and for nothing that it may refuse.
+    let unknown = tuned(json!({"type": "openai", "model": "gpt-5"}), &fields);
+    assert_eq!(unknown, [json!({"reasoning_effort": "medium"}), json!({}), json!({})]);
+    let deepseek = tuned(json!({"type": "deepseek", "model": "deepseek-v4-pro"}), &fields);
+    assert_eq!(deepseek[0]["reasoning_effort"], "medium");
+    assert_eq!(deepseek[1], json!({"thinking": {"type": "enabled"}}));
+    assert_eq!(deepseek[2], json!({"thinking": {"type": "disabled"}}));
+    let qwen = tuned(json!({"type": "qwen", "model": "qwen-plus"}), &fields);
+    assert_eq!(
+        qwen[1..],
+        [json!({"enable_thinking": true, "thinking_budget": 2000}), json!({"enable_thinking": false}),]
+    );
+}
+
+#[test]
+fn flags_that_cannot_be_meant_are_refused() {
+    let context = Context::new(Script::new());
     context.run(&["-p", "x", "--effort", "highest"]).assert_failure(2, &["low, medium, high, xhigh, max"]);
     context
         .run(&["-p", "x", "--thinking", "adaptive", "--max-thinking-tokens", "1"])
         .assert_failure(2, &["--max-thinking-tokens"]);
-    assert_eq!(context.server.requests().len(), 1);
+    assert_eq!(context.server.requests().len(), 0);
+}
+
+#[test]
+fn a_fallback_model_answers_and_people_and_programs_are_told() {
+    let told = "is overloaded (HTTP 529): busy; claude-haiku-4-5 (anthropic) is asked instead";
+    for format in ["text", "stream-json"] {
+        let context = Context::new(Script::new().reply(Reply::error(529, "busy")).reply("From the other."));
+        let arguments = ["-p", "x", "--fallback-model", "claude-haiku-4-5", "--output-format", format];
+        let mut command = context.robota(&arguments);
+        let run = Run::of(command.env("ROBOTA_MAX_RETRIES", "0").output().unwrap());
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let models: Vec<Value> = context
+            .server
+            .requests()
+            .iter()
+            .map(|request| {
+                let body: Value = serde_json::from_slice(&request.body).unwrap();
+                body["model"].clone()
+            })
+            .collect();
+        assert_eq!(models, ["claude-sonnet-4-5", "claude-haiku-4-5"]);
+        context.server.assert_clean();
+        if format == "text" {
+            assert_eq!(run.stdout, "From the other.\n");
+            assert_eq!(run.stderr.matches(told).count(), 1, "{}", run.stderr);
+            continue;
+        }
+        let frames = run.frames();
+        let notices: Vec<_> = frames.iter().filter(|frame| frame["subtype"] == "informational").collect();
+        assert_eq!(notices.len(), 1, "{}", run.stdout);
+        assert_eq!(notices[0]["level"], "warning");
+        assert!(notices[0]["content"].as_str().unwrap().contains(told), "{}", notices[0]);
+        let result = frames.last().unwrap();
+        assert_eq!((&result["subtype"], &result["result"]), (&json!("success"), &json!("From the other.")));
+    }
 }

@@ -163,7 +163,7 @@ fn no_call(request: &RecordedRequest, shape: Dialect, director: &Director) -> Re
             | "/v1/models"
             | "/models",
         ) => fixed_error(shape, 405, &format!("{method} is not allowed for {path}"), *number),
-        _ => fixed_error(shape, 404, &format!("the fake model server has no {path}"), *number),
+        _ => unknown_path(shape, path, *number),
     }
 }
 
@@ -272,6 +272,17 @@ fn add_headers(
             response.headers_mut().insert(name, value);
         }
     }
+}
+
+/// There is nothing at `path`, which is no model that is missing.
+fn unknown_path(dialect: Dialect, path: &str, number: usize) -> Response<Body> {
+    let mut body = error_body(dialect, 404, None, &format!("there is nothing at {path}"), number);
+    if let Some(code) = body.pointer_mut("/error/code").filter(|code| code.is_string()) {
+        *code = json!("unknown_url");
+    }
+    let mut response = json_response(404, &body);
+    add_headers(&mut response, dialect, number, None);
+    response
 }
 
 fn fixed_error(dialect: Dialect, status: u16, message: &str, number: usize) -> Response<Body> {
