@@ -27,6 +27,7 @@ mod http;
 mod http_provider;
 mod json;
 mod kind;
+mod learned;
 mod listed_model;
 mod openai;
 mod openai_models;

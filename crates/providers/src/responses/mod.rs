@@ -13,8 +13,6 @@ mod reasoning;
 mod schema;
 mod web_tools;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use reqwest::Url;
 use robota_core::{
     Capabilities, Effort, ModelRequest, NativeWebTools, NativeWebToolsReport, ProviderError, ProviderInfo,
@@ -30,6 +28,7 @@ use crate::connection::{
     ConnectionOptions, Headers, base_url, check_extra_body, key_source, missing_key, present, wants_key,
 };
 use crate::endpoint::Endpoint;
+use crate::learned::Learned;
 use crate::listed_model::ModelPage;
 use crate::wire::{Decoder, Dialect, Encoded, Question, Wire};
 use crate::{HttpProvider, ProviderKind, ProviderSpec, openai_models};
@@ -78,7 +77,7 @@ pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError
         effort: options.effort,
         extra_body: options.body,
     };
-    let wire = Responses { settings, url, dialect: AtomicU64::new(Spoken::default().dialect().0) };
+    let wire = Responses { settings, url, learned: Learned::default() };
     Ok(HttpProvider::new(endpoint, Box::new(wire)))
 }
 
@@ -124,14 +123,14 @@ struct Settings {
 struct Responses {
     settings: Settings,
     url: Url,
-    /// What the server has turned out to understand.
-    dialect: AtomicU64,
+    /// What the server has turned out not to understand.
+    learned: Learned,
 }
 
 impl Wire for Responses {
     fn encode(&self, request: &ModelRequest) -> Encoded {
-        let dialect = Dialect(self.dialect.load(Ordering::Relaxed));
-        let body = encode::body(request, &self.settings, Spoken::of(dialect));
+        let (bits, dialect) = self.learned.about(&request.model);
+        let body = encode::body(request, &self.settings, Spoken::of(bits));
         Encoded { body, dialect, ..Encoded::default() }
     }
 
@@ -154,23 +153,18 @@ impl Wire for Responses {
         }
         let mut url = self.url.clone();
         url.set_path(&format!("{}/input_tokens", url.path()));
-        let spoken = Spoken::of(Dialect(self.dialect.load(Ordering::Relaxed)));
+        let spoken = Spoken::of(self.learned.about(&request.model).0);
         let body = Some(encode::counted(request, &self.settings, spoken));
         Some(Question { url, body, read: |answer| answer.get("input_tokens")?.as_u64() })
     }
 
     fn adapt(&self, refusal: &ApiError, dialect: Dialect) -> bool {
-        let spoken = Spoken::of(dialect);
+        let spoken = Spoken::of(Learned::bits(dialect));
         let corrected = match spoken.corrected(refusal) {
             same if same == spoken && !is_openai(self.settings.kind) => spoken.plainer(refusal),
             corrected => corrected,
         };
-        let corrected = corrected.dialect();
-        if corrected == dialect {
-            return false;
-        }
-        self.dialect.store(corrected.0, Ordering::Relaxed);
-        true
+        self.learned.add(dialect, corrected.bits())
     }
 }
 
