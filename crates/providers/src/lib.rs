@@ -19,6 +19,7 @@ mod capture;
 mod carried;
 mod compatible_error;
 mod connection;
+mod counts;
 mod endpoint;
 mod excerpt;
 mod gemini;
