@@ -94,7 +94,7 @@ fn push_item(out: &mut Vec<u8>, fields: &Map<String, Value>, call: Option<&ToolC
     }
     // Without one of these a call would be refused.
     let missing = |name: &&str| fields.get(*name).is_none_or(Value::is_null);
-    for name in ["call_id", "name", "arguments"].iter().filter(missing) {
+    for name in ["call_id", "name", "arguments"].into_iter().filter(missing) {
         if let Some(call) = call {
             begin(out, name);
             push_of_call(out, fields, name, call);

@@ -23,6 +23,8 @@ mod fallbacks;
 #[cfg(test)]
 mod gemini;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod moving;
 #[cfg(test)]
 mod reaching;
