@@ -18,7 +18,7 @@ use crate::endpoint::Endpoint;
 use crate::http::{Answer, Exchange, FrameFault, Frames};
 use crate::listed_model::{ListedModel, ModelPage};
 use crate::tool_names::ToolNames;
-use crate::wire::{Decoder, Encoded, Events, Fault, Progress, Wire};
+use crate::wire::{Decoder, Encoded, Events, Fault, MAX_CALLS, Progress, Wire};
 
 /// How long a server may keep the connection open after the answer is complete. Bounds the wait for
 /// token counts that some servers send last, and for servers that never close.
@@ -136,6 +136,7 @@ impl Provider for HttpProvider {
             corrections: 0,
             request_id: None,
             events: 0,
+            calls: 0,
             ready: Events::new(),
             failure: None,
         });
@@ -156,6 +157,8 @@ struct Call {
     request_id: Option<String>,
     /// Server-sent events so far.
     events: u64,
+    /// Tool calls so far.
+    calls: usize,
     /// Decoded and not yet given out.
     ready: Events,
     /// What ends the call once that is given out.
@@ -261,7 +264,11 @@ impl Call {
         match frame.data.as_deref().filter(|data| !data.trim().is_empty()) {
             Some(data) => {
                 self.capture.stream_event(data, &mut self.ready);
-                self.decoder.frame(frame.event.as_deref(), data, &mut self.ready)
+                let before = self.ready.len();
+                self.decoder.frame(frame.event.as_deref(), data, &mut self.ready)?;
+                let new = self.ready.iter().skip(before);
+                self.calls += new.filter(|event| matches!(event, ModelEvent::ToolCallStart { .. })).count();
+                if self.calls > MAX_CALLS { Err(Fault::too_many_calls()) } else { Ok(()) }
             }
             None => Ok(()),
         }

@@ -16,6 +16,9 @@ use crate::listed_model::ModelPage;
 /// Events of an answer that are decoded and not yet given out.
 pub(crate) type Events = VecDeque<ModelEvent>;
 
+/// Most calls of one answer. Agents ask for some tens at once; what comes to more is a server that does not stop.
+pub(crate) const MAX_CALLS: usize = 1000;
+
 /// One model API, set up for one [`Endpoint`](crate::endpoint::Endpoint).
 pub(crate) trait Wire: Send + Sync {
     /// The body of `request`.
@@ -117,6 +120,12 @@ impl From<serde_json::Error> for Fault {
 }
 
 impl Fault {
+    /// The answer has more calls than [`MAX_CALLS`].
+    pub(crate) fn too_many_calls() -> Self {
+        let message = format!("an answer of more than {MAX_CALLS} tool calls");
+        Self::Malformed(serde::de::Error::custom(message))
+    }
+
     /// The failure that the frame `data` reports.
     pub(crate) fn refused(data: &str) -> Self {
         let value: Value = match serde_json::from_str(data) {

@@ -54,6 +54,13 @@ enum Source<'a> {
 
 /// Whether the message has anything to send; a message without blocks is left out.
 pub(super) fn has_blocks(message: &Message) -> bool {
+    has_plain_blocks(message)
+        || matches!(&message.body, Body::Assistant { parts, tool_calls, .. }
+            if native::items(message.state, parts, tool_calls).is_some())
+}
+
+/// Whether the message has anything to send besides the API's own words.
+pub(super) fn has_plain_blocks(message: &Message) -> bool {
     match &message.body {
         Body::Tool { .. } => true,
         Body::System { content } => !phrasing::is_blank(content),
@@ -63,7 +70,6 @@ pub(super) fn has_blocks(message: &Message) -> bool {
                 || !phrasing::is_blank(content.as_deref().unwrap_or_default())
                 || !tool_calls.is_empty()
                 || parts.iter().any(says_something)
-                || native::items(message.state, parts, tool_calls).is_some()
         }
     }
 }
@@ -79,6 +85,18 @@ fn says_something(part: &Part) -> bool {
 
 /// The content blocks of the message, in the form of [`Blocks::into_bytes`].
 pub(super) fn encode(message: &Message) -> Vec<u8> {
+    if let Body::Assistant { parts, tool_calls, .. } = &message.body
+        && let Some(items) = native::items(message.state, parts, tool_calls)
+    {
+        let mut blocks = Blocks::with_capacity(json::room_for(message));
+        native::push(&items, tool_calls, &mut blocks);
+        return blocks.into_bytes();
+    }
+    encode_plain(message)
+}
+
+/// The same, but never in the API's own words.
+pub(super) fn encode_plain(message: &Message) -> Vec<u8> {
     let mut blocks = Blocks::with_capacity(json::room_for(message));
     match &message.body {
         Body::User { content, parts, name } => {
@@ -87,14 +105,10 @@ pub(super) fn encode(message: &Message) -> Vec<u8> {
         }
         Body::System { content } => blocks.text(&phrasing::reminder(content)),
         Body::Assistant { content, parts, tool_calls, reasoning } => {
-            if let Some(items) = native::items(message.state, parts, tool_calls) {
-                native::push(&items, tool_calls, &mut blocks);
-            } else {
-                blocks.reasoning(reasoning);
-                blocks.text(&phrasing::answered(content.as_deref(), message.state));
-                blocks.parts(parts);
-                blocks.tool_calls(tool_calls);
-            }
+            blocks.reasoning(reasoning);
+            blocks.text(&phrasing::answered(content.as_deref(), message.state));
+            blocks.parts(parts);
+            blocks.tool_calls(tool_calls);
         }
         Body::Tool { content, tool_call_id, is_error, parts, .. } => {
             blocks.tool_result(content, tool_call_id, *is_error, parts);

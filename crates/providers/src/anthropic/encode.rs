@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::encoded::{self, BlockEnd};
 use super::tuning::Tuned;
-use super::{FORMAT, blocks, breakpoints, web_tools};
+use super::{FORMAT, blocks, breakpoints, native, web_tools};
 use crate::{carried, json, phrasing};
 
 /// Fields of the body that this module writes, and extra ones therefore must not. Those for thinking and output are
@@ -141,14 +141,19 @@ struct Written<'a> {
     blocks: Vec<BlockEnd>,
     /// How many there were before the last answer.
     answered: usize,
+    /// Answers that can no longer be sent in the API's own words.
+    plain: Vec<&'a MessageRef>,
 }
 
 /// Writes the messages. The API wants the two roles in turns, so neighbours of one role become one
 /// message; in a user message the results of tools come first.
 fn push_messages(out: &mut Vec<u8>, messages: &[MessageRef], mark: &[u8], crowded: bool) {
-    let sent: Vec<&MessageRef> = messages.iter().filter(|message| blocks::has_blocks(message)).collect();
+    let mut sent: Vec<&MessageRef> = messages.iter().filter(|message| blocks::has_blocks(message)).collect();
+    let plain = broken_off(&sent);
+    sent.retain(|message| !is_one_of(&plain, message) || blocks::has_plain_blocks(message));
     out.extend_from_slice(b",\"messages\":[");
-    let mut written = Written { out, blocks: Vec::with_capacity(2 * sent.len()), answered: 0 };
+    let blocks = Vec::with_capacity(2 * sent.len());
+    let mut written = Written { out, blocks, answered: 0, plain };
     if sent.first().is_some_and(|message| is_answer(message)) {
         written.missing_beginning();
     }
@@ -158,11 +163,30 @@ fn push_messages(out: &mut Vec<u8>, messages: &[MessageRef], mark: &[u8], crowde
         }
         written.turn(turn);
     }
-    let Written { out, blocks, answered } = written;
+    let Written { out, blocks, answered, .. } = written;
     out.push(b']');
     for place in breakpoints::places(&blocks, answered, crowded) {
         breakpoints::set(out, place, mark);
     }
+}
+
+/// The answers within the conversation that broke off while a tool of the service ran.
+fn broken_off<'a>(sent: &[&'a MessageRef]) -> Vec<&'a MessageRef> {
+    let mut broken = Vec::new();
+    // The last answer may be gone on with.
+    let within = sent.iter().rposition(|message| !is_answer(message)).map_or(0, |last| last + 1);
+    let within = sent.get(..within).unwrap_or_default();
+    for turn in within.chunk_by(|a, b| is_answer(a) == is_answer(b)) {
+        let served: Vec<_> = turn.iter().map(|message| native::server_calls(message)).collect();
+        let has_result = |id: &&str| served.iter().any(|(_, results)| results.contains(*id));
+        let open = served.iter().map(|(calls, _)| !calls.iter().all(has_result));
+        broken.extend(turn.iter().zip(open).filter_map(|(message, open)| open.then_some(*message)));
+    }
+    broken
+}
+
+fn is_one_of(few: &[&MessageRef], message: &MessageRef) -> bool {
+    few.iter().any(|one| std::ptr::eq(*one, message))
 }
 
 impl Written<'_> {
@@ -184,8 +208,13 @@ impl Written<'_> {
             if is_answer(message) {
                 self.answered = self.blocks.len();
             }
-            message
-                .encoded(FORMAT, blocks::encode, |bytes| encoded::append(bytes, self.out, &mut self.blocks));
+            if is_one_of(&self.plain, message) {
+                encoded::append(&blocks::encode_plain(message), self.out, &mut self.blocks);
+            } else {
+                message.encoded(FORMAT, blocks::encode, |bytes| {
+                    encoded::append(bytes, self.out, &mut self.blocks);
+                });
+            }
             self.out.push(b',');
         }
         self.out.pop_if(|last| *last == b',');

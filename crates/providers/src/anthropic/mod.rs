@@ -15,8 +15,6 @@ mod spoken;
 mod tuning;
 mod web_tools;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use reqwest::Url;
 use robota_core::{
     Capabilities, ModelRequest, NativeWebTools, NativeWebToolsReport, ProviderError, ProviderInfo,
@@ -31,6 +29,7 @@ use tuning::Tuned;
 use crate::api_error::ApiError;
 use crate::connection::{Headers, base_url, check_extra_body, key_source, missing_key, present, wants_key};
 use crate::endpoint::Endpoint;
+use crate::learned::Learned;
 use crate::listed_model::ModelPage;
 use crate::wire::{Decoder, Dialect, Encoded, Question, Wire};
 use crate::{HttpProvider, ProviderOptions, ProviderSpec};
@@ -69,7 +68,7 @@ pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError
     let info = ProviderInfo::new(vendor.kind, capabilities);
     let url = messages_url(base);
     let endpoint = Endpoint::new(info, vendor, url.clone(), headers, &connection, &options)?;
-    let wire = Messages { url, default_max_output_tokens, options, betas, spoken: AtomicU64::default() };
+    let wire = Messages { url, default_max_output_tokens, options, betas, learned: Learned::default() };
     Ok(HttpProvider::new(endpoint, Box::new(wire)))
 }
 
@@ -102,13 +101,15 @@ struct Messages {
     default_max_output_tokens: Option<u32>,
     options: ProviderOptions,
     betas: Betas,
-    /// What the server has turned out to understand.
-    spoken: AtomicU64,
+    /// What the server has turned out not to understand.
+    learned: Learned,
 }
 
 impl Messages {
-    fn spoken(&self) -> Spoken {
-        Spoken::of(Dialect(self.spoken.load(Ordering::Relaxed)))
+    /// How requests for `model` are written.
+    fn spoken(&self, model: &str) -> (Spoken, Dialect) {
+        let (bits, dialect) = self.learned.about(model);
+        (Spoken::of(bits), dialect)
     }
 
     fn fields(&self, request: &ModelRequest, spoken: Spoken) -> encode::Fields<'_> {
@@ -123,11 +124,11 @@ impl Messages {
 
 impl Wire for Messages {
     fn encode(&self, request: &ModelRequest) -> Encoded {
-        let spoken = self.spoken();
+        let (spoken, dialect) = self.spoken(&request.model);
         let fields = self.fields(request, spoken);
         Encoded {
             body: encode::body(request, &fields, Purpose::Answer),
-            dialect: spoken.dialect(),
+            dialect,
             headers: self.betas.headers(spoken, fields.web_tools.web_fetch),
             url: None,
         }
@@ -146,18 +147,14 @@ impl Wire for Messages {
     }
 
     fn count_tokens(&self, request: &ModelRequest) -> Option<Question<u64>> {
-        let mut fields = self.fields(request, self.spoken());
+        let mut fields = self.fields(request, self.spoken(&request.model).0);
         // Questions carry no betas.
         fields.web_tools.web_fetch = false;
         Some(questions::count(&self.url, request, &fields))
     }
 
     fn adapt(&self, refusal: &ApiError, dialect: Dialect) -> bool {
-        let corrected = Spoken::of(dialect).corrected(refusal, &self.betas).dialect();
-        if corrected == dialect {
-            return false;
-        }
-        self.spoken.fetch_or(corrected.0, Ordering::Relaxed);
-        true
+        let corrected = Spoken::of(Learned::bits(dialect)).corrected(refusal, &self.betas);
+        self.learned.add(dialect, corrected.bits())
     }
 }

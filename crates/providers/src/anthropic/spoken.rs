@@ -3,32 +3,31 @@
 use super::abilities::ThinkingForm;
 use super::betas::Betas;
 use crate::api_error::ApiError;
-use crate::wire::Dialect;
 
 /// The optional parts of a request that are left out or said in another way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spoken(u64);
+pub(super) struct Spoken(u32);
 
 impl Spoken {
     /// Thinking is asked for in the other form.
-    const OTHER_THINKING: u64 = 1;
-    const NO_THINKING: u64 = 1 << 1;
-    const NO_EFFORT: u64 = 1 << 2;
+    const OTHER_THINKING: u32 = 1;
+    const NO_THINKING: u32 = 1 << 1;
+    const NO_EFFORT: u32 = 1 << 2;
     /// The first of the bits that stand for betas.
     const FIRST_BETA: usize = 3;
     const LAST_BETA: usize = 7;
 
-    /// What a request in `dialect` speaks.
-    pub(super) const fn of(dialect: Dialect) -> Self {
-        Self(dialect.0)
+    /// What is spoken when `bits` say what is not.
+    pub(super) const fn of(bits: u32) -> Self {
+        Self(bits)
     }
 
     /// The same as a number.
-    pub(super) const fn dialect(self) -> Dialect {
-        Dialect(self.0)
+    pub(super) const fn bits(self) -> u32 {
+        self.0
     }
 
-    const fn has(self, bit: u64) -> bool {
+    const fn has(self, bit: u32) -> bool {
         self.0 & bit != 0
     }
 
@@ -55,7 +54,7 @@ impl Spoken {
         !self.has(Self::beta_bit(place))
     }
 
-    fn beta_bit(place: usize) -> u64 {
+    fn beta_bit(place: usize) -> u32 {
         1 << (Self::FIRST_BETA + place).min(Self::LAST_BETA)
     }
 

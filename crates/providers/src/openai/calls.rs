@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::nesting::Nesting;
-use crate::wire::Events;
+use crate::wire::{Events, MAX_CALLS};
 
 /// What one chunk says about one call.
 #[derive(Deserialize)]
@@ -55,7 +55,7 @@ impl Calls {
     ///
     /// # Errors
     ///
-    /// When the arguments are a malformed JSON string.
+    /// When the arguments are a malformed JSON string, or there are too many calls to be looked through.
     pub(super) fn take(&mut self, delta: CallDelta<'_>, out: &mut Events) -> Result<(), serde_json::Error> {
         let id = delta.id.unwrap_or_default();
         let (name, arguments) = match delta.function {
@@ -66,6 +66,10 @@ impl Calls {
             return Ok(());
         }
         let at = self.place(delta.index, &id, &name);
+        if at > MAX_CALLS {
+            let message = format!("an answer of more than {MAX_CALLS} tool calls");
+            return Err(serde::de::Error::custom(message));
+        }
         if let Some(call) = self.calls.get_mut(at) {
             call.take(id, name, &mut self.started, out);
             call.write(arguments, out);

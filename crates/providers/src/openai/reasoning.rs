@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 /// Name of the native content.
 const FORMAT: &str = "openai-chat";
 
+/// Details that come in turns at most. Earlier ones are complete.
+const AT_ONCE: usize = 64;
+
 /// Details of one answer, put together from deltas.
 #[derive(Default)]
 pub(super) struct Details(Vec<Map<String, Value>>);
@@ -21,7 +24,7 @@ impl Details {
             let text =
                 ["text", "summary"].iter().find_map(|field| detail.get(*field).and_then(Value::as_str));
             said.push_str(text.unwrap_or_default());
-            match self.0.iter_mut().rev().find(|known| continues(known, &detail)) {
+            match self.0.iter_mut().rev().take(AT_ONCE).find(|known| continues(known, &detail)) {
                 Some(known) => extend(known, detail),
                 None => self.0.push(detail),
             }

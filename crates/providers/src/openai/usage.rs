@@ -3,29 +3,38 @@
 use robota_core::Usage;
 use serde::Deserialize;
 
+use crate::counts::count;
+
 /// Counts as they are sent.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(super) struct WireUsage {
+    #[serde(default, deserialize_with = "count")]
     prompt_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
     completion_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
     total_tokens: Option<u64>,
     prompt_tokens_details: Option<PromptDetails>,
     completion_tokens_details: Option<CompletionDetails>,
     /// DeepSeek's name for what was cached.
+    #[serde(default, deserialize_with = "count")]
     prompt_cache_hit_tokens: Option<u64>,
     /// Moonshot's.
+    #[serde(default, deserialize_with = "count")]
     cached_tokens: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct PromptDetails {
+    #[serde(default, deserialize_with = "count")]
     cached_tokens: Option<u64>,
-    #[serde(alias = "cache_creation_input_tokens")]
+    #[serde(default, alias = "cache_creation_input_tokens", deserialize_with = "count")]
     cache_write_tokens: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct CompletionDetails {
+    #[serde(default, deserialize_with = "count")]
     reasoning_tokens: Option<u64>,
 }
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 use answer::Answer;
 use frame::{Frame, lenient, text};
 
+use crate::counts::count;
 use crate::wire::{Decoder, Events, Fault, Progress};
 
 /// Reads a Responses stream. Events may be missing, repeated or unknown, as with servers that speak the API in part.
@@ -47,14 +48,18 @@ struct Incomplete {
 
 #[derive(Deserialize)]
 struct WireUsage {
+    #[serde(default, deserialize_with = "count")]
     input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
     output_tokens: Option<u64>,
     input_tokens_details: Option<InputDetails>,
 }
 
 #[derive(Default, Deserialize)]
 struct InputDetails {
+    #[serde(default, deserialize_with = "count")]
     cached_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
     cache_write_tokens: Option<u64>,
 }
 

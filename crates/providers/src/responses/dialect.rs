@@ -1,7 +1,6 @@
 //! The optional fields that servers differ in (protocols F4, quirk 14).
 
 use crate::api_error::ApiError;
-use crate::wire::Dialect;
 
 /// What is written; all of it, until a server refuses some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,14 +25,14 @@ pub(super) struct Spoken {
 
 impl Default for Spoken {
     fn default() -> Self {
-        Self::of(Dialect(0))
+        Self::of(0)
     }
 }
 
 impl Spoken {
-    /// What a request in `dialect` speaks: each bit stands for something left out.
-    pub(super) fn of(dialect: Dialect) -> Self {
-        let has = |bit: u32| dialect.0 & (1 << bit) == 0;
+    /// What is spoken when `bits` say what is not: each of them stands for something left out.
+    pub(super) fn of(bits: u32) -> Self {
+        let has = |bit: u32| bits & (1 << bit) == 0;
         Self {
             include: has(0),
             cache_key: has(1),
@@ -47,11 +46,11 @@ impl Spoken {
     }
 
     /// The same as a number.
-    pub(super) fn dialect(self) -> Dialect {
+    pub(super) fn bits(self) -> u32 {
         let Self { include, cache_key, summary, effort, strict, output_limit, item_ids, reasoning_items } =
             self;
         let fields = [include, cache_key, summary, effort, strict, output_limit, item_ids, reasoning_items];
-        Dialect(fields.iter().rev().fold(0, |bits, spoken| bits << 1 | u64::from(!spoken)))
+        fields.iter().rev().fold(0, |bits, spoken| bits << 1 | u32::from(!spoken))
     }
 
     /// What to speak after `refusal`, one thing less; the same when the refusal is about something else.
@@ -155,8 +154,8 @@ mod tests {
 
     #[test]
     fn every_dialect_is_a_number() {
-        for bits in 0..=u64::from(u8::MAX) {
-            assert_eq!(Spoken::of(Dialect(bits)).dialect(), Dialect(bits));
+        for bits in 0..=u32::from(u8::MAX) {
+            assert_eq!(Spoken::of(bits).bits(), bits);
         }
     }
 

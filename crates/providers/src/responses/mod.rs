@@ -13,8 +13,6 @@ mod reasoning;
 mod schema;
 mod web_tools;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use robota_core::{
     Capabilities, Effort, ModelRequest, NativeWebTools, NativeWebToolsReport, ProviderError, ProviderInfo,
     Thinking,
@@ -26,6 +24,7 @@ use dialect::Spoken;
 use crate::api_error::ApiError;
 use crate::connection::{ConnectionOptions, Headers, base_url, check_extra_body};
 use crate::endpoint::Endpoint;
+use crate::learned::Learned;
 use crate::listed_model::ModelPage;
 use crate::openai_api::{Addresses, read_models, sign};
 use crate::options::ApiSurface;
@@ -61,7 +60,7 @@ pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError
         effort: options.effort,
         extra_body: options.body,
     };
-    let wire = Responses { settings, addresses, dialect: AtomicU64::new(Spoken::default().dialect().0) };
+    let wire = Responses { settings, addresses, learned: Learned::default() };
     Ok(HttpProvider::new(endpoint, Box::new(wire)))
 }
 
@@ -97,14 +96,14 @@ struct Settings {
 struct Responses {
     settings: Settings,
     addresses: Addresses,
-    /// What the server has turned out to understand.
-    dialect: AtomicU64,
+    /// What the server has turned out not to understand.
+    learned: Learned,
 }
 
 impl Wire for Responses {
     fn encode(&self, request: &ModelRequest) -> Encoded {
-        let dialect = Dialect(self.dialect.load(Ordering::Relaxed));
-        let body = encode::body(request, &self.settings, Spoken::of(dialect));
+        let (bits, dialect) = self.learned.about(&request.model);
+        let body = encode::body(request, &self.settings, Spoken::of(bits));
         Encoded { body, dialect, ..Encoded::default() }
     }
 
@@ -127,22 +126,17 @@ impl Wire for Responses {
         }
         let mut url = self.addresses.calls();
         url.set_path(&format!("{}/input_tokens", url.path()));
-        let spoken = Spoken::of(Dialect(self.dialect.load(Ordering::Relaxed)));
+        let spoken = Spoken::of(self.learned.about(&request.model).0);
         let body = Some(encode::counted(request, &self.settings, spoken));
         Some(Question { url, body, read: |answer| answer.get("input_tokens")?.as_u64() })
     }
 
     fn adapt(&self, refusal: &ApiError, dialect: Dialect) -> bool {
-        let spoken = Spoken::of(dialect);
+        let spoken = Spoken::of(Learned::bits(dialect));
         let corrected = match spoken.corrected(refusal) {
             same if same == spoken && !is_openai(self.settings.kind) => spoken.plainer(refusal),
             corrected => corrected,
         };
-        let corrected = corrected.dialect();
-        if corrected == dialect {
-            return false;
-        }
-        self.dialect.store(corrected.0, Ordering::Relaxed);
-        true
+        self.learned.add(dialect, corrected.bits())
     }
 }

@@ -74,23 +74,45 @@ pub(super) fn encode(items: &[Value], calls: &[ToolCall], spoken: Spoken) -> Opt
 fn push_item(out: &mut Vec<u8>, fields: &Map<String, Value>, call: Option<&ToolCall>, ids: bool) {
     let reasoning = fields.get("type").is_some_and(|kind| kind == "reasoning");
     let mut first = true;
+    let mut begin = |out: &mut Vec<u8>, name: &str| {
+        out.push(if std::mem::take(&mut first) { b'{' } else { b',' });
+        json::push(out, name);
+        out.push(b':');
+    };
     for (name, value) in fields {
         // The API gives out fields that it does not take back empty.
         let left_out = value.is_null() || (name == "id" && !ids) || (name == "status" && reasoning);
         if left_out {
             continue;
         }
-        out.push(if std::mem::take(&mut first) { b'{' } else { b',' });
-        json::push(out, name);
-        out.push(b':');
+        begin(out, name);
         match (name.as_str(), call) {
-            ("call_id", Some(call)) => json::push(out, carried::short_id(&call.id)),
-            ("arguments", Some(call)) => json::push(out, &carried::arguments(&call.arguments)),
+            ("call_id" | "name" | "arguments", Some(call)) => push_of_call(out, fields, name, call),
             ("content", None) => push_content(out, value),
             _ => json::push(out, value),
         }
     }
+    // Without one of these a call would be refused.
+    let missing = |name: &&str| fields.get(*name).is_none_or(Value::is_null);
+    for name in ["call_id", "name", "arguments"].into_iter().filter(missing) {
+        if let Some(call) = call {
+            begin(out, name);
+            push_of_call(out, fields, name, call);
+        }
+    }
     out.extend_from_slice(if first { b"{}" } else { b"}" });
+}
+
+/// A field of a call: as the history has it, and the name as one that a tool can have, whatever the model wrote.
+fn push_of_call(out: &mut Vec<u8>, fields: &Map<String, Value>, field: &str, call: &ToolCall) {
+    match field {
+        "call_id" => json::push(out, carried::short_id(&call.id)),
+        "arguments" => json::push(out, &carried::arguments(&call.arguments)),
+        _ => {
+            let name = fields.get("name").and_then(Value::as_str).unwrap_or(&call.name);
+            json::push(out, &carried::name(name));
+        }
+    }
 }
 
 /// Content without empty `logprobs`, which not all servers take back.
@@ -168,6 +190,16 @@ mod tests {
         ]);
         assert_eq!(sent(&answer(), &["renamed"], Spoken::default()), Some(expected));
         assert_eq!(sent(&answer(), &[], Spoken::default()), None);
+    }
+
+    #[test]
+    fn a_call_that_a_model_wrote_badly_is_sent_as_one_that_is_taken() {
+        let odd = json!({"type": "function_call", "name": "functions.Read"});
+        let items = [json!({"type": "web_search_call"}), odd];
+        let name = carried::name("functions.Read");
+        let call = json!({"type": "function_call", "call_id": "call_1", "name": name, "arguments": "{}"});
+        let expected = json!([items[0], call]);
+        assert_eq!(sent(&items, &["call_1"], Spoken::default()), Some(expected));
     }
 
     #[test]

@@ -21,6 +21,10 @@ mod fallbacks;
 #[cfg(test)]
 mod gemini;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod moving;
+#[cfg(test)]
 mod raw_server;
 #[cfg(test)]
 mod reaching;

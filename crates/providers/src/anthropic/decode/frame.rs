@@ -6,6 +6,8 @@ use robota_core::Usage;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::counts::count;
+
 /// The data of one server-sent event.
 #[derive(Deserialize)]
 pub(super) struct Frame<'a> {
@@ -42,9 +44,13 @@ pub(super) struct Delta<'a> {
 
 #[derive(Clone, Copy, Deserialize)]
 pub(super) struct WireUsage {
+    #[serde(default, deserialize_with = "count")]
     input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
     output_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
     cache_read_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
     cache_creation_input_tokens: Option<u64>,
 }
 

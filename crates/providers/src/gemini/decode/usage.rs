@@ -3,14 +3,21 @@
 use robota_core::Usage;
 use serde::Deserialize;
 
+use crate::counts::count;
+
 /// The counts of an answer so far; those of the prompt come with every chunk.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UsageMetadata {
+    #[serde(default, deserialize_with = "count")]
     prompt_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
     cached_content_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
     candidates_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
     thoughts_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
     tool_use_prompt_token_count: Option<u64>,
 }
 

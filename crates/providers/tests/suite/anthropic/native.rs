@@ -160,3 +160,36 @@ async fn calls_have_the_ids_of_the_history_and_what_was_changed_since_goes_in_pl
     let foreign = searched(MessageState::Complete, &["c"], "openai-responses");
     assert_eq!(kinds(vec![foreign, result("c")]).await, ["thinking", "text", "c"]);
 }
+
+#[tokio::test]
+async fn a_search_that_broke_off_is_left_out_once_something_else_has_come_after_it() {
+    let [call, found] = search();
+    let said = |text: &str, items: Vec<Value>| -> MessageRef {
+        let body = Body::Assistant {
+            content: (!text.is_empty()).then(|| text.to_owned()),
+            parts: vec![Part::Native { format: "anthropic-messages".into(), items }],
+            tool_calls: Vec::new(),
+            reasoning: Vec::new(),
+        };
+        Message::with_body("a", Timestamp::default(), body).into()
+    };
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let user = || Message::user("u", Timestamp::default(), "Go on.").into();
+    let kinds = |messages: Vec<MessageRef>| async {
+        let server = server("ok").await;
+        let mut request = request();
+        request.messages.extend(messages);
+        let (body, _) = sent(&provider(&server, &json!({})), &server, request).await;
+        let messages = body["messages"].as_array().unwrap().iter();
+        let blocks = messages.flat_map(|message| message["content"].as_array().unwrap());
+        blocks.map(|block| block["type"].as_str().unwrap().to_owned()).skip(1).collect::<Vec<_>>()
+    };
+    let paused = || said("I search.", vec![text("I search."), call.clone()]);
+    let wordless = || said("", vec![call.clone()]);
+    let going_on = || said("Found.", vec![found.clone(), text("Found.")]);
+    assert_eq!(kinds(vec![paused()]).await, ["text", "server_tool_use"]);
+    assert_eq!(kinds(vec![paused(), user()]).await, ["text", "text"]);
+    assert_eq!(kinds(vec![wordless(), user()]).await, ["text"]);
+    let whole = ["text", "server_tool_use", "web_search_tool_result", "text", "text"];
+    assert_eq!(kinds(vec![paused(), going_on(), user()]).await, whole);
+}
