@@ -33,13 +33,16 @@ pub(super) struct RecordedTurn {
     /// `None` when the log does not hold it.
     pub(super) prompt: Option<MessageRef>,
     pub(super) requests: Vec<RecordedRequest>,
-    /// Results by call id, in order.
-    pub(super) results: HashMap<String, VecDeque<MessageRef>>,
+    pub(super) results: Results,
     /// How the turn ended; `None` when the log does not say.
     pub(super) ended: Option<TurnEnd>,
     /// Number of its last event.
     pub(super) last_seq: u64,
 }
+
+/// The results of a turn's calls, by the number of requests made before and the id of the call: an id may come again
+/// when its first call is compacted away.
+pub(super) type Results = HashMap<(usize, String), MessageRef>;
 
 /// One recorded model call of a turn.
 pub(super) struct RecordedRequest {
@@ -365,7 +368,8 @@ impl Recorder {
         self.change(if own { Change::Own(message.clone()) } else { Change::Said(message.clone()) });
         let Some(turn) = &mut self.turn else { return };
         if let Some(call_id) = message.answers() {
-            turn.results.entry(call_id.to_owned()).or_default().push_back(message.clone());
+            let place = (turn.requests.len(), call_id.to_owned());
+            turn.results.entry(place).or_insert_with(|| message.clone());
         } else if message.state == MessageState::Complete
             && let Some(answer) = turn.requests.last_mut().and_then(|request| request.answer.as_mut())
             && answer.message_id == message.id

@@ -108,7 +108,7 @@ async fn run_again(recorded: &Arc<RecordedTurn>, prompt: Message, progress: &Arc
         provider: Arc::new(StandInModel::new(&settings.provider, Arc::clone(progress))),
         model: Arc::clone(&settings.model),
         system: Arc::clone(&settings.system),
-        tools: stand_in_tools(&settings.tools, recorded.results.clone()),
+        tools: stand_in_tools(&settings.tools, Some(progress)),
         max_rounds: recorded.max_rounds,
         // Recorded results are cut already, and room is made where it was made then.
         context_window: 0,
