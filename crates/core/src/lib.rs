@@ -9,6 +9,7 @@
 
 mod agent;
 mod ambient;
+mod calibration;
 mod context;
 mod error;
 mod event;
@@ -25,6 +26,7 @@ mod provider;
 mod redact;
 mod reminder;
 mod session_id;
+mod text_weight;
 mod timestamp;
 mod tool;
 mod usage;
@@ -34,6 +36,7 @@ pub use agent::{
     RequestTuning, ToolGate, Turn, TurnHost, TurnReport, last_words_message, sendable,
 };
 pub use ambient::{Ambient, Clock, IdSource, SystemClock, UuidIds};
+pub use calibration::Calibration;
 pub use error::{Error, ErrorKind};
 pub use event::{
     CompactTrigger, ContextState, Event, EventKind, EventSink, PayloadKind, PermissionResolution,
@@ -65,6 +68,7 @@ pub use provider::{
 pub use redact::Redactor;
 pub use reminder::system_reminder;
 pub use session_id::{InvalidSessionId, SessionId};
+pub use text_weight::text_bytes;
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use tool::{
     Access, DynTool, FatalToolError, InvalidArguments, MalformedArguments, OutputSpill, PathAccess,

@@ -262,18 +262,26 @@ struct Shared {
     message: Message,
     encoded: OnceLock<(&'static str, Box<[u8]>)>,
     digest: OnceLock<u128>,
+    estimated: OnceLock<u64>,
 }
 
 impl MessageRef {
     /// Shares `message`.
     #[must_use]
     pub fn new(message: Message) -> Self {
-        Self(Arc::new(Shared { message, encoded: OnceLock::new(), digest: OnceLock::new() }))
+        let (encoded, digest, estimated) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self(Arc::new(Shared { message, encoded, digest, estimated }))
     }
 
     /// The digest of the message, which is taken once.
     pub(crate) fn digest(&self, take: impl FnOnce(&Message) -> u128) -> u128 {
         *self.0.digest.get_or_init(|| take(&self.0.message))
+    }
+
+    /// [`Message::estimated_bytes`], which is taken once.
+    #[must_use]
+    pub fn estimated_bytes(&self) -> u64 {
+        *self.0.estimated.get_or_init(|| self.0.message.estimated_bytes())
     }
 
     /// Hands `consume` the message as `encode` writes it for the wire format `format`.

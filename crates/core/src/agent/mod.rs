@@ -27,9 +27,11 @@ pub use tuning::RequestTuning;
 pub use turn::last_words_message;
 
 use crate::context::ContextWindow;
+use crate::message_size::json_bytes;
 use crate::{
     Ambient, ContextState, DynTool, Error, EventSink, History, Message, MessageRef, ModelRequest,
     OutputSpill, Provider, RawCapture, ResponseFormat, ToolChoice, ToolSpec, TurnEnd, Usage,
+    text_bytes,
 };
 
 /// What an agent is made of.
@@ -122,8 +124,8 @@ impl Agent {
     #[must_use]
     pub fn new(config: AgentConfig) -> Self {
         let specs: Arc<[Arc<ToolSpec>]> = config.tools.iter().map(|tool| Arc::clone(tool.spec())).collect();
-        let spec_bytes = serde_json::to_vec(&specs).map_or(0, |json| json.len());
-        let window = ContextWindow::new(config.context_window, (config.system.len() + spec_bytes) as u64);
+        let fixed_bytes = text_bytes(&config.system).saturating_add(json_bytes(&specs));
+        let window = ContextWindow::new(config.context_window, fixed_bytes);
         Self { config, specs, window }
     }
 
@@ -145,7 +147,8 @@ impl Agent {
         self.window.state(history)
     }
 
-    /// How full the context window would be with a message of `bytes` more in `history`.
+    /// How full the context window would be with a message of `bytes` more, as they are estimated
+    /// ([`text_bytes`]), in `history`.
     #[must_use]
     pub fn context_state_with(&self, history: &History, bytes: u64) -> ContextState {
         self.window.state_with(history, bytes)
