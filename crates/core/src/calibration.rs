@@ -101,7 +101,8 @@ impl Calibration {
 
     fn learn(&mut self, tokens: u64, bytes: u64) {
         let (counted, estimated) = (tokens.saturating_mul(36), bytes.saturating_mul(10));
-        if counted.saturating_mul(IMPLAUSIBLE) < estimated || counted > estimated.saturating_mul(IMPLAUSIBLE) {
+        if counted.saturating_mul(IMPLAUSIBLE) < estimated || counted > estimated.saturating_mul(IMPLAUSIBLE)
+        {
             return;
         }
         self.counted = self.counted.saturating_add(tokens);

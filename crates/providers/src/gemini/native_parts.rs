@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use robota_core::{Body, Message, MessageState, Part, ToolCall};
 use serde_json::Value;
 
-use super::parts::{Form, NO_SIGNATURE, function_name};
+use super::parts::{Form, NO_SIGNATURE};
+use crate::carried;
 use crate::json;
 
 /// Mark of answers in the words of this API.
@@ -74,7 +75,7 @@ fn with_id(item: &Value, call: &ToolCall, unproven: bool) -> Value {
     let mut item = item.clone();
     if let Some(call_part) = item.get_mut("functionCall").and_then(Value::as_object_mut) {
         let name = call_part.get("name").and_then(Value::as_str).unwrap_or(&call.name);
-        let name = function_name(name);
+        let name = carried::name(name).into_owned();
         call_part.insert("id".to_owned(), call.id.as_str().into());
         // A model may have called what no tool can be named.
         call_part.insert("name".to_owned(), name.into());
@@ -147,7 +148,7 @@ mod tests {
     fn a_call_of_what_no_tool_can_be_named_is_sent_under_the_name_that_its_result_has() {
         let call = json!({"functionCall": {"name": "default_api:Read", "args": {}}, "thoughtSignature": "s"});
         let sent = sent(&answer(vec![call], &["c1"]), Generation::Three);
-        assert_eq!(sent[0]["functionCall"]["name"], json!(function_name("default_api:Read")));
+        assert_eq!(sent[0]["functionCall"]["name"], json!(carried::name("default_api:Read")));
     }
 
     #[test]
