@@ -22,6 +22,8 @@ pub(crate) struct Composition {
     pub(crate) paths: ProjectPaths,
     pub(crate) model: ResolvedProvider,
     pub(crate) model_info: ModelInfo,
+    /// The models that take its place when it fails.
+    pub(crate) fallback_models: Vec<(String, ModelInfo)>,
     /// What is assumed of the model, because nobody knows.
     pub(crate) limits: Option<String>,
     /// What the project sets and has no effect without trust: one sentence for each file.
@@ -43,6 +45,8 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
     let model = model_of(host, &settings, &overrides)?;
     let models = model_table(&paths, &settings, &model);
     let model_info = models.lookup(&model.model);
+    let fallback_models =
+        model.fallback_models.iter().map(|name| (name.clone(), models.lookup(name))).collect();
     let provider = connect(host, &model, &model_info, &args.tuning.betas)?;
     let ignored = settings.ignored.iter().map(|notice| one_line(notice)).collect();
     let limits = limits_notice(&model_info).map(|notice| one_line(&notice));
@@ -73,7 +77,7 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
     notices.extend(assembly.notices.iter().cloned());
     // Some of them quote what a repository says.
     notices.iter_mut().for_each(|notice| *notice = one_line(notice));
-    Ok(Composition { assembly, paths, model, model_info, limits, ignored, notices })
+    Ok(Composition { assembly, paths, model, model_info, fallback_models, limits, ignored, notices })
 }
 
 /// The parts of a session.

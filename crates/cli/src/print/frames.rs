@@ -7,14 +7,15 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use robota_core::{
-    Ambient, Body, EventKind, HistoryMutation, Message, ModelInfo, NativeWebToolsReport, RequestPurpose,
-    SessionId, ToolCall, TurnEnd, Usage,
+    Ambient, Body, EventKind, HistoryMutation, Message, NativeWebToolsReport, RequestPurpose, SessionId,
+    ToolCall, TurnEnd, Usage,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::ending::Ending;
 use super::parts::content_of;
 use super::remarks::{deeds, remarks};
+use super::spending::Spending;
 use crate::exit::Failure;
 
 /// Clients of the protocol compare this version; older ones are warned about.
@@ -35,8 +36,7 @@ pub(crate) struct SessionFacts<'a> {
 pub(crate) struct Frames {
     ambient: Ambient,
     session_id: SessionId,
-    model: String,
-    model_info: ModelInfo,
+    spending: Spending,
     tool_results: HashMap<String, Value>,
     denials: Vec<Value>,
     stop_reason: Value,
@@ -46,12 +46,11 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    pub(crate) fn new(facts: &SessionFacts<'_>, model_info: ModelInfo, ambient: Ambient) -> Self {
+    pub(crate) fn new(facts: &SessionFacts<'_>, spending: Spending, ambient: Ambient) -> Self {
         Self {
             ambient,
             session_id: facts.session_id.clone(),
-            model: facts.model.to_owned(),
-            model_info,
+            spending,
             tool_results: HashMap::new(),
             denials: Vec::new(),
             stop_reason: Value::Null,
@@ -98,6 +97,7 @@ impl Frames {
     /// The frames of one event, in order; the last event of a turn gives its result.
     pub(crate) fn of(&mut self, kind: &EventKind) -> Vec<Value> {
         self.ending.note(kind);
+        self.spending.note(kind);
         let status = self.status(kind);
         let mut frames = match kind {
             EventKind::HistoryMutation(HistoryMutation::AppendMessage { message, .. }) => {
@@ -119,7 +119,9 @@ impl Frames {
                 }))]
             }
             EventKind::ProviderFallback { .. } => {
-                remarks(kind).iter().map(|text| self.informational(text, "warning")).collect()
+                let told = remarks(kind);
+                let plain = told.iter().map(|text| text.trim_start_matches("… "));
+                plain.map(|text| self.informational(text, "warning")).collect()
             }
             EventKind::PermissionDenied { tool_name, tool_call_id, parameters, reason, .. } => {
                 self.denials.push(json!({
@@ -226,7 +228,7 @@ impl Frames {
             "type": "assistant",
             "parent_tool_use_id": null,
             "message": {
-                "id": message_id, "type": "message", "role": "assistant", "model": self.model,
+                "id": message_id, "type": "message", "role": "assistant", "model": self.spending.model(),
                 "content": [block], "stop_reason": null, "usage": anthropic_usage(usage),
             },
         }))
@@ -240,7 +242,7 @@ impl Frames {
         duration_ms: u64,
         api_duration_ms: u64,
     ) -> Value {
-        let cost = self.model_info.cost(&usage).unwrap_or(0.0);
+        let (cost, models) = self.spending.of(usage);
         let mut frame = self.frame(json!({
             "type": "result",
             "subtype": "success",
@@ -251,29 +253,13 @@ impl Frames {
             "stop_reason": self.stop_reason,
             "total_cost_usd": cost,
             "usage": anthropic_usage(usage),
-            "modelUsage": self.model_usage(usage, cost),
+            "modelUsage": models,
             "permission_denials": self.denials,
         }));
         for (key, value) in self.ending.fields(ended) {
             insert(&mut frame, key, value);
         }
         frame
-    }
-
-    fn model_usage(&self, usage: Usage, cost: f64) -> Value {
-        let mut models = Map::new();
-        let facts = json!({
-            "inputTokens": usage.input_tokens,
-            "outputTokens": usage.output_tokens,
-            "cacheReadInputTokens": usage.cache_read_tokens,
-            "cacheCreationInputTokens": usage.cache_write_tokens,
-            "webSearchRequests": 0,
-            "costUSD": cost,
-            "contextWindow": self.model_info.context_window,
-            "maxOutputTokens": self.model_info.max_output_tokens,
-        });
-        models.insert(self.model.clone(), facts);
-        Value::Object(models)
     }
 
     /// The frame with what every frame carries.
@@ -335,7 +321,9 @@ mod tests {
             api_key_source: "none",
             native_web_tools: None,
         };
-        let mut frames = Frames::new(&facts, ModelTable::builtin().lookup("m"), fixed_ambient());
+        let named = |name: &str| (name.to_owned(), ModelTable::builtin().lookup(name));
+        let spending = Spending::new(named("m"), [named("claude-haiku-4-5")]);
+        let mut frames = Frames::new(&facts, spending, fixed_ambient());
         let mut written: Vec<Value> = kinds.into_iter().flat_map(|kind| frames.of(&kind)).collect();
         for fields in written.iter_mut().filter_map(Value::as_object_mut) {
             assert_eq!(fields.shift_remove("session_id"), Some(json!("s1")));
@@ -467,5 +455,53 @@ mod tests {
         let told = frames_of([search]);
         assert_eq!(told[0]["content"], "the provider runs web_search: bolts");
         assert_eq!(told[0]["server_tool"], json!({"name": "web_search", "query": "bolts"}));
+    }
+
+    #[test]
+    fn what_another_model_answers_is_told_and_paid_as_its_own() {
+        let event = |fields: Value| serde_json::from_value::<EventKind>(fields).unwrap();
+        let request = || {
+            event(
+                json!({"event": "provider_request", "round": 1, "provider": "p", "model": "m", "history": HistoryRef::default()}),
+            )
+        };
+        let usage = |input_tokens| Usage { input_tokens, output_tokens: 1, ..Usage::default() };
+        let answered = |usage: Usage| EventKind::ProviderResponseNormalized {
+            round: 1,
+            message_id: "a".into(),
+            response_id: None,
+            model: "dated".into(),
+            finish_reason: robota_core::FinishReason::EndTurn,
+            usage,
+            tool_calls_count: 0,
+            renamed_calls: serde_json::Map::new(),
+        };
+        let fallback = event(
+            json!({"event": "provider_fallback", "provider": "p", "model": "claude-haiku-4-5", "reason": "busy"}),
+        );
+        let complete = EventKind::Complete {
+            ended: TurnEnd::Completed,
+            rounds: 2,
+            usage: Usage { input_tokens: 1_000_007, output_tokens: 2, ..Usage::default() },
+            history: HistoryRef::default(),
+            duration_ms: 1,
+            api_duration_ms: 1,
+        };
+        let frames = frames_of([
+            request(),
+            answered(usage(7)),
+            request(),
+            fallback,
+            answered(usage(1_000_000)),
+            complete,
+        ]);
+        assert_eq!(frames[0]["content"], "busy; claude-haiku-4-5 (p) is asked instead");
+        let models = &frames[1]["modelUsage"];
+        assert_eq!(
+            (&models["m"]["inputTokens"], &models["claude-haiku-4-5"]["inputTokens"]),
+            (&json!(7), &json!(1_000_000))
+        );
+        let haiku = ModelTable::builtin().lookup("claude-haiku-4-5").cost(&usage(1_000_000));
+        assert_eq!(frames[1]["total_cost_usd"].as_f64(), haiku);
     }
 }

@@ -4,6 +4,7 @@ mod ending;
 mod frames;
 pub(crate) mod parts;
 pub(crate) mod remarks;
+mod spending;
 pub(crate) mod text;
 mod view;
 

@@ -7,6 +7,7 @@ use robota_session::Session;
 use serde_json::Value;
 
 use super::frames::{Frames, SessionFacts, startup_failure};
+use super::spending::Spending;
 use super::text::TextView;
 use crate::args::{OutputFormat, RunArgs};
 use crate::compose::Composition;
@@ -60,7 +61,9 @@ impl View {
             native_web_tools: session.native_web_tools(),
             api_key_source: if composition.model.credential.is_some() { "user" } else { "none" },
         };
-        let frames = Frames::new(&facts, composition.model_info.clone(), options.ambient.clone());
+        let first = (composition.model.model.clone(), composition.model_info.clone());
+        let spending = Spending::new(first, composition.fallback_models.iter().cloned());
+        let frames = Frames::new(&facts, spending, options.ambient.clone());
         let all = args.output_format == OutputFormat::StreamJson;
         let view = FrameView { frames, printer: Printer::start(), all, result_written: false };
         if all {

@@ -24,6 +24,8 @@ pub(super) struct MessagesDecoder {
     /// Which of them have begun and not ended, by their index on the wire.
     open: BTreeMap<u64, usize>,
     calls: usize,
+    /// The last of them that is a text.
+    last_text: Option<usize>,
     usage: Usage,
     stop_reason: Option<String>,
     finished: bool,
@@ -97,8 +99,14 @@ impl MessagesDecoder {
     fn block_start(&mut self, index: u64, start: Map<String, Value>, out: &mut Events) {
         // One that never ended ends where the next one takes its place.
         self.block_stop(index, out);
-        let block = Block::begin(start, &mut self.calls, out);
-        self.open.insert(index, self.blocks.len());
+        let at = self.blocks.len();
+        let text_before = self.last_text.and_then(|last| Some((last, self.blocks.get(last)?)));
+        let apart = text_before.is_some_and(|(last, block)| last + 1 < at && block.ends_in_a_word());
+        let block = Block::begin(start, apart, &mut self.calls, out);
+        if block.is_text() {
+            self.last_text = Some(at);
+        }
+        self.open.insert(index, at);
         self.blocks.push(block);
     }
 

@@ -14,6 +14,8 @@ pub(super) struct Block {
     fields: Map<String, Value>,
     /// The text or the thinking.
     text: String,
+    /// A text that comes behind another block, with words before that: it is shown as a paragraph of its own.
+    apart: bool,
     signature: String,
     /// Pieces of the JSON that a tool is called with.
     input: String,
@@ -43,8 +45,14 @@ pub(super) enum Place {
 }
 
 impl Block {
-    /// Begins the block that starts with `fields`. `calls` counts the calls of the answer.
-    pub(super) fn begin(mut fields: Map<String, Value>, calls: &mut usize, out: &mut Events) -> Self {
+    /// Begins the block that starts with `fields`. `apart` says that a text would run into the words before the block
+    /// in between, `calls` counts the calls of the answer.
+    pub(super) fn begin(
+        mut fields: Map<String, Value>,
+        apart: bool,
+        calls: &mut usize,
+        out: &mut Events,
+    ) -> Self {
         let kind = match fields.get("type").and_then(Value::as_str).unwrap_or_default() {
             "text" | "" => Kind::Text,
             "thinking" => Kind::Thinking,
@@ -59,6 +67,7 @@ impl Block {
         let mut block = Self {
             kind,
             text: String::new(),
+            apart,
             signature: String::new(),
             input: String::new(),
             citations: Vec::new(),
@@ -83,6 +92,15 @@ impl Block {
         block
     }
 
+    pub(super) fn is_text(&self) -> bool {
+        self.kind == Kind::Text
+    }
+
+    /// What comes next would run into its words.
+    pub(super) fn ends_in_a_word(&self) -> bool {
+        self.text.chars().next_back().is_some_and(|last| !last.is_whitespace())
+    }
+
     fn announce(&self, out: &mut Events) {
         match self.kind {
             Kind::Call(index) => {
@@ -105,6 +123,9 @@ impl Block {
             Kind::Text => {
                 if let Some(text) = present(delta.text) {
                     self.text.push_str(&text);
+                    if std::mem::take(&mut self.apart) && !text.starts_with(char::is_whitespace) {
+                        out.push_back(ModelEvent::TextDelta("\n\n".to_owned()));
+                    }
                     out.push_back(ModelEvent::TextDelta(text));
                 }
                 if let Some(citation) = delta.citation {

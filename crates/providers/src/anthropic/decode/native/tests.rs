@@ -89,6 +89,7 @@ fn a_search_is_shown_and_kept_with_its_results_and_citations() {
             title: Some("A".into()),
             text: Some("all of it".into()),
         }),
+        ModelEvent::TextDelta("\n\n".into()),
         ModelEvent::TextDelta("It ".into()),
         ModelEvent::TextDelta("says so.".into()),
         ModelEvent::TextDelta(" ".into()),
@@ -96,6 +97,27 @@ fn a_search_is_shown_and_kept_with_its_results_and_citations() {
         ModelEvent::Finish(FinishReason::EndTurn),
     ];
     assert_eq!(events, expected);
+}
+
+#[test]
+fn texts_before_and_behind_another_block_are_paragraphs_and_kept_as_they_are() {
+    let shown = |blocks: &[(Value, &[Value])]| -> String {
+        let events = answer(blocks, "end_turn");
+        let kept =
+            native(&events).map(|items| items.iter().filter_map(|item| item["text"].as_str()).collect());
+        let texts: String = blocks.iter().filter_map(|(start, _)| start["text"].as_str()).collect();
+        assert_eq!(kept.unwrap_or_else(|| texts.clone()), texts);
+        let delta = |event: &ModelEvent| match event {
+            ModelEvent::TextDelta(delta) => Some(delta.clone()),
+            _ => None,
+        };
+        events.iter().filter_map(delta).collect()
+    };
+    assert_eq!(shown(&[text("I look."), call("c1"), text("And"), text(" on.")]), "I look.\n\nAnd on.");
+    assert_eq!(shown(&[text("I look.\n"), thinking("s"), text("On.")]), "I look.\nOn.");
+    assert_eq!(shown(&[text("I look."), thinking("s"), text(" On.")]), "I look. On.");
+    assert_eq!(shown(&[text("One "), text("line"), text(", cited.")]), "One line, cited.");
+    assert_eq!(shown(&[thinking("s"), text("On.")]), "On.");
 }
 
 #[test]
