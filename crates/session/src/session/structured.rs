@@ -89,7 +89,8 @@ impl Structured {
             "Your answer cannot be used: {misfit}\nAnswer once more, with the whole corrected JSON object and nothing \
              else: no words around it, no code fence."
         );
-        if !self.native && !told {
+        // Of a provider that has the form, a model may lack it all the same: then it has heard nothing of the schema.
+        if self.native || !told {
             text.push_str(&format!(
                 "\nIt has to be valid against this JSON Schema:\n{}",
                 self.schema.schema()
@@ -201,6 +202,14 @@ mod tests {
             assert!(judged().conclude(ended).is_err());
         }
         assert!(structured(true).conclude(TurnEnd::Completed).is_err());
+    }
+
+    #[test]
+    fn a_model_that_lacks_the_form_of_its_provider_hears_of_the_schema() {
+        let one = structured(true);
+        assert_eq!(one.instruction(), None);
+        let Judgement::Repair(first) = one.judge("n is 5", true) else { panic!() };
+        assert!(first.contains("JSON Schema:\n{\"type\":\"object\""), "{first}");
     }
 
     #[test]
