@@ -21,6 +21,9 @@ mod compatible_error;
 mod connection;
 mod endpoint;
 mod excerpt;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod gemini;
 mod google_error;
 mod http;

@@ -25,6 +25,8 @@ mod gemini;
 #[cfg(test)]
 mod reaching;
 #[cfg(test)]
+mod real_server;
+#[cfg(test)]
 mod responses;
 #[cfg(test)]
 mod retries;

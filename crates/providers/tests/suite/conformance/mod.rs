@@ -9,7 +9,7 @@ mod capturing;
 mod case;
 mod content;
 mod endings;
-mod events;
+pub(crate) mod events;
 mod framing;
 mod history;
 mod recording;
