@@ -98,6 +98,12 @@ impl HttpProvider {
         }
     }
 
+    /// A fresh reader for the answer to `request`.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
+        self.0.wire.decoder(request)
+    }
+
     /// Builds the HTTP client now rather than with the first call. For an `https` address that loads
     /// the certificates of the system, some milliseconds that a program can spend on a thread of its
     /// own while it starts. Blocks; needs no runtime.

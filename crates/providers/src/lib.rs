@@ -21,6 +21,9 @@ mod connection;
 mod counts;
 mod endpoint;
 mod excerpt;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod gemini;
 mod google_error;
 mod http;

@@ -29,6 +29,8 @@ mod raw_server;
 #[cfg(test)]
 mod reaching;
 #[cfg(test)]
+mod real_server;
+#[cfg(test)]
 mod responses;
 #[cfg(test)]
 mod retries;
