@@ -152,11 +152,16 @@ impl Server {
     /// Starts it and waits until it is healthy.
     fn start(python: &Path) -> Self {
         let mut command = Command::new(python);
-        command.arg(here().join("serve.py")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+            .arg(here().join("serve.py"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let mut process = command.spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let mut server = Self { process, address: String::new() };
-        let address = lines.map_while(Result::ok).find_map(|line| Some(line.strip_prefix("listening: ")?.to_owned()));
+        let address =
+            lines.map_while(Result::ok).find_map(|line| Some(line.strip_prefix("listening: ")?.to_owned()));
         server.address = address.expect("serve.py ended before it served; run it by hand to see why");
         server
     }
