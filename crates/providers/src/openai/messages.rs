@@ -119,7 +119,7 @@ impl Manner<'_> {
     fn push_call(&self, out: &mut Vec<u8>, call: &ToolCall) {
         let function = Function {
             name: carried::name(&call.name),
-            arguments: carried::arguments(&call.arguments).into(),
+            arguments: carried::arguments(&call.arguments),
         };
         json::push(out, &Call { id: self.call_id(&call.id), r#type: "function", function });
     }
@@ -272,7 +272,7 @@ fn push_thinking_part(out: &mut Vec<u8>, thinking: &str, text: &str) {
 fn push_call_as_text(text: &mut String, call: &ToolCall) {
     let mut written = Map::new();
     written.insert("name".to_owned(), call.name.as_str().into());
-    let arguments: Cow<'_, str> = carried::arguments(&call.arguments).into();
+    let arguments: Cow<'_, str> = carried::arguments(&call.arguments);
     written.insert("arguments".to_owned(), serde_json::from_str(&arguments).unwrap_or_default());
     push_line(text, &format!("<tool_call>\n{}\n</tool_call>", Value::Object(written)));
 }
