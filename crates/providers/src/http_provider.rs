@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt, stream};
 use robota_core::{
-    ModelEvent, ModelRequest, ModelStream, NativeWebTools, NativeWebToolsReport, Provider, ProviderError,
-    ProviderErrorKind, ProviderInfo,
+    FinishReason, ModelEvent, ModelRequest, ModelStream, NativeWebTools, NativeWebToolsReport, Provider,
+    ProviderError, ProviderErrorKind, ProviderInfo,
 };
 use sse_stream::Sse;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::api_error::ApiError;
 use crate::capture::Capture;
 use crate::endpoint::Endpoint;
+use crate::excerpt::excerpt;
 use crate::http::{Answer, Exchange, FrameFault, Frames};
 use crate::listed_model::{ListedModel, ModelPage};
 use crate::tool_names::ToolNames;
@@ -143,6 +145,7 @@ impl Provider for HttpProvider {
             request_id: None,
             events: 0,
             calls: 0,
+            said: false,
             ready: Events::new(),
             failure: None,
         });
@@ -165,6 +168,8 @@ struct Call {
     events: u64,
     /// Tool calls so far.
     calls: usize,
+    /// Something has been given out that a history keeps.
+    said: bool,
     /// Decoded and not yet given out.
     ready: Events,
     /// What ends the call once that is given out.
@@ -185,6 +190,7 @@ impl Call {
     async fn next(&mut self) -> Option<Result<ModelEvent, ProviderError>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
+                self.said |= says_something(&event);
                 return Some(Ok(event));
             }
             let step = match self.state {
@@ -261,8 +267,22 @@ impl Call {
         }
         if self.decoder.progress() == Progress::Finished {
             self.finish();
+            return self.check_said();
         }
         Ok(())
+    }
+
+    /// An answer that says nothing and ends for no reason that anybody knows is a failure: taken as an answer, it would
+    /// end a turn in silence.
+    fn check_said(&mut self) -> Result<(), ProviderError> {
+        let Some(ModelEvent::Finish(FinishReason::Other(reason))) = self.ready.back() else { return Ok(()) };
+        if self.said || self.ready.iter().any(says_something) {
+            return Ok(());
+        }
+        let message = format!("the answer ended without a word ({})", excerpt(reason));
+        self.ready.pop_back();
+        let failure = ApiError { status: Some(502), message, structured: true, ..ApiError::default() };
+        Err(self.explain(Fault::Refused(Box::new(failure)), false))
     }
 
     fn take(&mut self, frame: &Sse) -> Result<(), Fault> {
@@ -320,6 +340,14 @@ impl Call {
             _ => error,
         }
     }
+}
+
+/// Whether a history keeps something of the event.
+fn says_something(event: &ModelEvent) -> bool {
+    matches!(
+        event,
+        ModelEvent::TextDelta(_) | ModelEvent::ToolCallStart { .. } | ModelEvent::NativeContent { .. }
+    )
 }
 
 /// The next event; when the answer is complete without it, only a short while is waited for.

