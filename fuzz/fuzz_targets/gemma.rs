@@ -10,6 +10,9 @@ use serde_json::json;
 
 fuzz_target!(|input: (u8, &str)| {
     let (length, text) = (usize::from(input.0).max(1), input.1);
+    if text.is_empty() {
+        return;
+    }
     let letters: Vec<char> = text.chars().collect();
     let whole = chat([text.to_owned()]);
     let cut = chat(letters.chunks(length).map(|piece| piece.iter().collect::<String>()));

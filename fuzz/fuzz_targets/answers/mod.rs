@@ -60,10 +60,9 @@ fn check(events: &[ModelEvent], finished: bool) {
     let mut calls: Vec<bool> = Vec::new();
     for (place, event) in events.iter().enumerate() {
         match event {
-            ModelEvent::Started { .. } => assert_eq!(place, 0, "the start comes first: {events:?}"),
-            ModelEvent::ToolCallStart { index, name, .. } => {
+            // A call without a name is one of a tool that does not exist: the session tells the model so.
+            ModelEvent::ToolCallStart { index, .. } => {
                 assert_eq!(*index, calls.len(), "{events:?}");
-                assert!(!name.is_empty(), "a call has a name: {events:?}");
                 calls.push(true);
             }
             ModelEvent::ToolCallArguments { index, .. } => {

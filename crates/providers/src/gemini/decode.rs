@@ -205,6 +205,8 @@ impl Decoder for GeminiDecoder {
 
     fn end(&mut self, out: &mut Events) {
         self.end_thinking(out);
+        // One that began after the reason of the end.
+        self.calls.close(&mut self.items, out);
         self.grounding.cite(out);
         if let Some(items) = std::mem::take(&mut self.items).needed() {
             out.push_back(ModelEvent::NativeContent { format: super::native_parts::FORMAT.into(), items });

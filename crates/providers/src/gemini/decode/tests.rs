@@ -277,3 +277,13 @@ proptest! {
         let _ = read(GeminiDecoder::default(), [body.as_bytes()]);
     }
 }
+
+#[test]
+fn a_call_that_begins_after_the_reason_of_the_end_is_ended_too() {
+    let begun = parts(&json!([{"functionCall": {"id": "c", "name": "Read", "willContinue": true}}]));
+    let events = events(&[stop("STOP"), begun]);
+    assert_eq!(
+        events,
+        [call(0, "c", "Read", "{}").to_vec(), vec![ModelEvent::Finish(FinishReason::ToolUse)]].concat()
+    );
+}
