@@ -30,8 +30,7 @@ use crate::context::ContextWindow;
 use crate::message_size::json_bytes;
 use crate::{
     Ambient, ContextState, DynTool, Error, EventSink, History, Message, MessageRef, ModelRequest,
-    OutputSpill, Provider, RawCapture, ResponseFormat, ToolChoice, ToolSpec, TurnEnd, Usage,
-    text_bytes,
+    OutputSpill, Provider, RawCapture, ResponseFormat, ToolChoice, ToolSpec, TurnEnd, Usage, text_bytes,
 };
 
 /// What an agent is made of.

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use robota_core::{
-    Agent, Calibration, CompactTrigger, ContextState, EventKind, EventSink, History, HistoryEntry, HistoryRef, HookCall,
-    MessageRef, Usage,
+    Agent, Calibration, CompactTrigger, ContextState, EventKind, EventSink, History, HistoryEntry,
+    HistoryRef, HookCall, MessageRef, Usage,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

@@ -132,7 +132,8 @@ fn cut(prompt: &Message, room: u64) -> MessageRef {
     let mut metadata = prompt.metadata.clone();
     metadata.insert("shortened".into(), Value::from(true));
     // A text may weigh more than it is long, and is cut by its length.
-    let limit = room.saturating_sub(ENVELOPE).saturating_mul(content.len() as u64) / text_bytes(content).max(1);
+    let limit =
+        room.saturating_sub(ENVELOPE).saturating_mul(content.len() as u64) / text_bytes(content).max(1);
     let mut text = shorten(content, usize::try_from(limit).unwrap_or(usize::MAX)).into_owned();
     if !parts.is_empty() {
         text.push_str(LEFT_OUT);

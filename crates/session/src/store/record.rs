@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use robota_core::{
-    Calibration, EntryCategory, EntryData, History, HistoryEntry, HistoryHead, HistoryMutation, MessageRef, SessionId,
-    Timestamp, Usage,
+    Calibration, EntryCategory, EntryData, History, HistoryEntry, HistoryHead, HistoryMutation, MessageRef,
+    SessionId, Timestamp, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
