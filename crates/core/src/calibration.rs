@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Body, Message, Part, Usage};
 
 /// Tokens that stand for "as estimated" before anything was counted: small requests say little.
-const TRUST: u64 = 100;
+const TRUST: u64 = 50;
 
 /// Bytes after which what was counted before weighs half: some 32,000 tokens. Texts change in a conversation.
 const MEMORY: u64 = 115_200;

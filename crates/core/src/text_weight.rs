@@ -180,8 +180,8 @@ mod params {
     pub(super) const NEXT_NEWLINE: u64 = 2;
     pub(super) const INDIC: u64 = 18;
     pub(super) const SYMBOL: u64 = 40;
-    pub(super) const KANA: u64 = 31;
-    pub(super) const HAN: u64 = 32;
+    pub(super) const KANA: u64 = 25;
+    pub(super) const HAN: u64 = 23;
     pub(super) const HANGUL: u64 = 27;
     pub(super) const WIDE: u64 = 36;
     pub(super) const ASTRAL: u64 = 80;
