@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Body, Message, Part, Usage};
 
 /// Tokens that stand for "as estimated" before anything was counted: small requests say little.
-const TRUST: u64 = 100;
+const TRUST: u64 = 50;
 
 /// Bytes after which what was counted before weighs half: some 32,000 tokens. Texts change in a conversation.
 const MEMORY: u64 = 115_200;
@@ -133,4 +133,105 @@ fn is_echoed(message: &Message) -> bool {
 
 fn has_media(message: &Message) -> bool {
     message.parts().iter().any(|part| !matches!(part, Part::Text { .. } | Part::Native { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{History, Timestamp};
+
+    fn said(id: &str, words: usize) -> Message {
+        Message::user(id, Timestamp::default(), "some words of text ".repeat(words))
+    }
+
+    fn answer(id: &str, input: u64, output: u64) -> Message {
+        let mut answer = Message::assistant(id, Timestamp::default(), "yes");
+        let usage = json!({"inputTokens": 10, "cacheReadTokens": input - 10, "outputTokens": output});
+        answer.metadata.insert("usage".into(), usage);
+        answer
+    }
+
+    /// Two requests between which `counted` tokens were added that are estimated at 1,000 and some.
+    fn history(counted: u64) -> History {
+        let mut history = History::default();
+        history.append(said("u1", 1));
+        history.append(answer("a1", 5_000, 5));
+        history.append(said("u2", 250));
+        history.append(answer("a2", 5_000 + counted, 5));
+        history
+    }
+
+    #[test]
+    fn it_learns_what_the_input_grew_by_and_stays_within_bounds() {
+        let learned = |counted| history(counted).calibration().per_mille();
+        assert_eq!(History::default().calibration().per_mille(), 1_000);
+        assert!((1_250..1_300).contains(&learned(1_300)), "{}", learned(1_300));
+        assert!((700..760).contains(&learned(700)), "{}", learned(700));
+        assert_eq!((learned(3_500), learned(300)), (2_000, 500));
+        // Nothing of the sort is a matter of the tokenizer.
+        assert_eq!((learned(90_000), learned(0)), (1_000, 1_000));
+        let calibration = history(1_300).calibration();
+        let bytes = calibration.bytes(10_000);
+        assert!(calibration.tokens(bytes).abs_diff(10_000) <= 1);
+    }
+
+    #[test]
+    fn it_is_the_same_after_a_replay_a_resume_and_a_compaction() {
+        let live = history(1_300);
+        let mut replayed = History::default();
+        for message in live.messages() {
+            replayed.append(message.clone());
+        }
+        assert_eq!(replayed.calibration(), live.calibration());
+        let stored = serde_json::to_string(&live.calibration()).unwrap();
+        let (tokens, since) = live.counted_tokens().unwrap();
+        let resumed = History::restored(
+            live.messages().to_vec(),
+            Vec::new(),
+            live.reference().head,
+            live.message_bytes(),
+        );
+        let resumed = resumed.with_counted_tokens(tokens, since).with_counts_from(live.counts_from());
+        let mut histories = [live, resumed.with_calibration(serde_json::from_str(&stored).unwrap())];
+        let learned = histories[0].calibration().per_mille();
+        for history in &mut histories {
+            history.append(said("u3", 250));
+            history.append(answer("a3", 7_600, 5));
+            history.truncate(5);
+            history.replace(vec![said("summary", 40).into()]);
+            assert!(history.calibration().per_mille() > learned);
+            // What was counted before the compaction is no measure of what comes after it.
+            history.append(answer("a4", 4_500, 5));
+        }
+        assert_eq!(histories[0].calibration(), histories[1].calibration());
+        assert_eq!(serde_json::from_str::<Calibration>("{}").unwrap(), Calibration::default());
+    }
+
+    #[test]
+    fn images_tell_nothing_of_text() {
+        let mut history = history(1_300);
+        let before = history.calibration().per_mille();
+        let image = Part::ImageInline { mime_type: "image/png".into(), data: "AAAA".into() };
+        let body = Body::User { content: "look".into(), parts: vec![image], name: None };
+        history.append(Message::with_body("u3", Timestamp::default(), body));
+        history.append(answer("a3", 9_000, 5));
+        assert_eq!(history.calibration().per_mille(), before);
+    }
+
+    #[test]
+    fn hidden_thinking_takes_no_room_and_thinking_that_goes_back_does() {
+        let mut history = history(1_300);
+        history.append(answer("a3", 7_000, 20_000));
+        assert!(history.counted_tokens().unwrap().0 < 7_300);
+        let mut echoed = answer("a4", 7_000, 20_000);
+        if let Body::Assistant { reasoning, .. } = &mut echoed.body {
+            let signature = Some("proof".to_owned());
+            let text = "hm".to_owned();
+            reasoning.push(crate::Reasoning { provider: "p".into(), text, signature, redacted: None });
+        }
+        history.append(echoed);
+        assert_eq!(history.counted_tokens(), Some((27_000, 0)));
+    }
 }

@@ -93,9 +93,9 @@ mod tests {
         assert_eq!(window.state(&history).used_tokens, 800);
         assert!(!window.is_crowded(&history));
         let before = history.message_bytes();
-        history.append(Message::user("u2", Timestamp::default(), "x".repeat(500)));
+        history.append(Message::user("u2", Timestamp::default(), "x".repeat(600)));
         let added = history.message_bytes() - before;
-        assert_eq!(window.state(&history).used_tokens, 800 + (added as f64 / 3.6).ceil() as u64);
+        assert_eq!(window.state(&history).used_tokens, 800 + (added * 10).div_ceil(36));
         assert!(window.is_crowded(&history));
         assert!(window.is_full(&history));
     }

@@ -180,9 +180,40 @@ mod params {
     pub(super) const NEXT_NEWLINE: u64 = 2;
     pub(super) const INDIC: u64 = 18;
     pub(super) const SYMBOL: u64 = 40;
-    pub(super) const KANA: u64 = 31;
-    pub(super) const HAN: u64 = 32;
+    pub(super) const KANA: u64 = 25;
+    pub(super) const HAN: u64 = 23;
     pub(super) const HANGUL: u64 = 27;
     pub(super) const WIDE: u64 = 36;
     pub(super) const ASTRAL: u64 = 80;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> u64 {
+        text_bytes(text) * 10 / 36
+    }
+
+    #[test]
+    fn words_numbers_and_indents_weigh_what_they_are_cut_into() {
+        assert_eq!(tokens(""), 0);
+        assert_eq!(tokens("the quick brown fox"), 4);
+        assert_eq!(tokens("fn name"), 2);
+        assert_eq!(tokens("a\n                b"), 4);
+        assert_eq!(tokens("123456789"), 3);
+        assert_eq!(tokens("=".repeat(80).as_str()), 10);
+    }
+
+    #[test]
+    fn a_text_in_pieces_weighs_the_same() {
+        let text = "fn größe(日本: &str) -> Vec<u8> {\n    // 12345 ünïcödé 🙂\n}\n";
+        for at in 0..=text.len() {
+            let mut weight = TextWeight::default();
+            let (head, tail) = text.as_bytes().split_at(at);
+            weight.add(head);
+            weight.add(tail);
+            assert_eq!(weight.bytes(), text_bytes(text));
+        }
+    }
 }
