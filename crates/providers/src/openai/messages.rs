@@ -117,10 +117,8 @@ impl Manner<'_> {
     }
 
     fn push_call(&self, out: &mut Vec<u8>, call: &ToolCall) {
-        let function = Function {
-            name: carried::name(&call.name),
-            arguments: carried::arguments(&call.arguments),
-        };
+        let function =
+            Function { name: carried::name(&call.name), arguments: carried::arguments(&call.arguments) };
         json::push(out, &Call { id: self.call_id(&call.id), r#type: "function", function });
     }
 
