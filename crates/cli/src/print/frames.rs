@@ -147,11 +147,7 @@ impl Frames {
                 let failed = failures.iter().map(|text| self.said(hook_event_name, text, "warning"));
                 said.chain(failed).collect()
             }
-            EventKind::ServerTool { tool, query } => {
-                let mut frame = self.informational(&format!("the provider runs {tool}: {query}"), "info");
-                insert(&mut frame, "server_tool", json!({"name": tool, "query": query}));
-                vec![frame]
-            }
+            EventKind::ServerTool { tool, query } => vec![self.server_tool(tool, query)],
             EventKind::PermissionResolved { note: Some(note), .. } => vec![self.informational(note, "info")],
             EventKind::Complete { ended, rounds, usage, duration_ms, api_duration_ms, .. } => {
                 vec![self.result(*ended, *rounds, *usage, *duration_ms, *api_duration_ms)]
@@ -160,6 +156,12 @@ impl Frames {
         };
         frames.splice(0..0, status);
         frames
+    }
+
+    fn server_tool(&self, tool: &str, query: &str) -> Value {
+        let mut frame = self.informational(&format!("the provider runs {tool}: {query}"), "info");
+        insert(&mut frame, "server_tool", json!({"name": tool, "query": query}));
+        frame
     }
 
     /// Says when summarising begins, and when it is over, whether it came to anything or not.

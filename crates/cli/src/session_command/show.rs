@@ -106,11 +106,7 @@ fn lines_of_event(event: &Event) -> Vec<String> {
         EventKind::ServerTool { tool, query } => {
             vec![format!("● {} {} (run by the provider)", plain(tool), plain(query))]
         }
-        EventKind::StructuredOutput { repairs: 0, .. } => vec!["(the answer fits the schema)".to_owned()],
-        EventKind::StructuredOutput { repairs, .. } => {
-            let repairs = count(*repairs as usize, "repair", "repairs");
-            vec![format!("(the answer fits the schema, after {repairs})")]
-        }
+        EventKind::StructuredOutput { repairs, .. } => vec![fits(*repairs)],
         EventKind::ProviderRetry { reason, attempt, .. } => {
             vec![format!("  … {}; attempt {attempt}", plain(reason))]
         }
@@ -134,6 +130,14 @@ fn lines_of_event(event: &Event) -> Vec<String> {
         }
         _ => Vec::new(),
     }
+}
+
+fn fits(repairs: u32) -> String {
+    let after = match repairs {
+        0 => String::new(),
+        repairs => format!(", after {}", count(repairs as usize, "repair", "repairs")),
+    };
+    format!("(the answer fits the schema{after})")
 }
 
 fn messages_of(number: usize) -> String {
