@@ -18,7 +18,7 @@ const PARTS: usize = 12;
 
 fn file(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-    std::fs::read_to_string(&path).unwrap()
+    std::fs::read_to_string(path).unwrap()
 }
 
 fn logs() -> String {
