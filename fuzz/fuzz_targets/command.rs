@@ -21,6 +21,7 @@ fuzz_target!(|text: &str| {
         cwd: "/work/app".into(),
         home: None,
         protected_dirs: Vec::new(),
+        confinement: None,
     };
     let bash = ToolSpec::new("Bash", ToolClass::Execute, "");
     let access = [Access::Command { command: text.to_owned(), cwd: "/work/app".into() }];

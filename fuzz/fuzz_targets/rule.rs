@@ -16,6 +16,7 @@ fuzz_target!(|text: &str| match text.parse::<Rule>() {
             cwd: "/work/app".into(),
             home: Some("/home/ada".into()),
             protected_dirs: Vec::new(),
+            confinement: None,
         };
         let access = [Access::Command { command: text.to_owned(), cwd: "/work/app".into() }];
         let _verdict = policy.evaluate(&ToolSpec::new("Bash", ToolClass::Execute, ""), &access);

@@ -7,9 +7,11 @@ use clap_complete::Shell;
 use robota_core::{PermissionMode, Rule};
 
 use crate::permissions_args::PermissionsCommand;
+use crate::provider_args::ProviderCommand;
 use crate::sandbox_args::SandboxCommand;
 use crate::session_args::SessionCommand;
 use crate::tool_args::ToolCommand;
+use crate::tuning_args::TuningArgs;
 
 /// A coding agent for your terminal: it reads, edits and runs things in your project, and asks first.
 #[derive(Debug, Parser)]
@@ -55,6 +57,9 @@ pub(crate) enum Command {
     /// Show what the sandbox is on this system, and run a command in it
     #[command(subcommand)]
     Sandbox(SandboxCommand),
+    /// List the model providers that are set up, test one, and list its models
+    #[command(subcommand)]
+    Provider(ProviderCommand),
     /// Trust a project: let its own settings run hooks, allow tools and choose provider and model
     Trust(TrustArgs),
     /// Print a shell completion script
@@ -112,13 +117,20 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
     pub(crate) output_format: OutputFormat,
 
+    /// Answer with JSON that is valid against this JSON Schema, given as it is or as the path of a file
+    #[arg(long, value_name = "SCHEMA")]
+    pub(crate) json_schema: Option<String>,
+
     /// Model id
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
 
-    /// Provider: anthropic, openai, or the name of a profile in your settings
+    /// Provider: the name of a profile in your settings, or a type such as anthropic, openai or ollama
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) tuning: TuningArgs,
 
     /// What may run without asking: plan, default, acceptEdits or bypassPermissions
     #[arg(long, value_name = "MODE", value_parser = permission_modes())]

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use robota_core::{ModelInfo, ModelTable, Provider, SystemClock};
+use robota_core::{ModelInfo, SystemClock};
 use robota_framework::{
-    Assembly, AssemblyError, Credential, PermissionOverrides, ProjectPaths, PromptOverrides,
-    ProviderOverrides, ResolvedProvider, SessionBlueprint, Settings, TrustStore, Variable,
+    Assembly, AssemblyError, PermissionOverrides, ProjectPaths, PromptOverrides, ProviderOverrides,
+    ResolvedProvider, SessionBlueprint, Settings, TrustStore,
 };
-use robota_providers::{ConnectionOptions, ProviderKind, ProviderSpec};
 use robota_session::{ErrorKind, Session};
 
 use crate::args::{RunArgs, split_rules};
 use crate::exit::{Exit, Failure, exit_of};
 use crate::harmless::one_line;
 use crate::host::{Host, sandbox_helper, temp_dir};
+use crate::model_setup::{connect, limits_notice, model_of, model_table, with_models};
 use crate::permissions_args::PolicyArgs;
 
 /// A session, ready to be opened.
@@ -22,6 +22,10 @@ pub(crate) struct Composition {
     pub(crate) paths: ProjectPaths,
     pub(crate) model: ResolvedProvider,
     pub(crate) model_info: ModelInfo,
+    /// The models that take its place when it fails.
+    pub(crate) fallback_models: Vec<(String, ModelInfo)>,
+    /// What is assumed of the model, because nobody knows.
+    pub(crate) limits: Option<String>,
     /// What the project sets and has no effect without trust: one sentence for each file.
     pub(crate) ignored: Vec<String>,
     /// What else a person should know before the run: one sentence each.
@@ -32,17 +36,25 @@ pub(crate) struct Composition {
 pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failure> {
     let paths = host.paths()?;
     let settings = settings(&paths, args.trust)?;
-    let host = &Host { environment: settings.environment(&host.environment), ..host.clone() };
-    let overrides = ProviderOverrides { provider: args.provider.clone(), model: args.model.clone() };
-    let model = ResolvedProvider::resolve(&settings, &host.environment, &overrides)
-        .map_err(|error| Failure::from_error(Exit::Configuration, &error).with_hint(error.hint()))?;
-    let model_info = ModelTable::builtin().lookup(&model.model);
-    let provider = provider(host, &model, &model_info)?;
+    let host = &with_models(host, &settings);
+    let overrides = ProviderOverrides {
+        provider: args.provider.clone(),
+        model: args.model.clone(),
+        fallback_models: args.tuning.fallback_models.clone(),
+    };
+    let model = model_of(host, &settings, &overrides)?;
+    let models = model_table(&paths, &settings, &model);
+    let model_info = models.lookup(&model.model);
+    let fallback_models =
+        model.fallback_models.iter().map(|name| (name.clone(), models.lookup(name))).collect();
+    let provider = connect(host, &model, &model_info, &args.tuning.betas)?;
     let ignored = settings.ignored.iter().map(|notice| one_line(notice)).collect();
+    let limits = limits_notice(&model_info).map(|notice| one_line(&notice));
     let mut notices: Vec<String> = settings.warnings.iter().map(ToString::to_string).collect();
 
     let mut blueprint =
         SessionBlueprint::new(paths.clone(), settings, host.environment.clone(), model.clone(), provider);
+    blueprint.models = models;
     blueprint.permissions = PermissionOverrides {
         mode: args.permission_mode,
         allowed: split_rules(&args.allowed_tools),
@@ -58,13 +70,14 @@ pub(crate) fn compose(host: &Host, args: &RunArgs) -> Result<Composition, Failur
         ..PromptOverrides::default()
     };
     blueprint.max_turns = args.max_turns.unwrap_or(0);
+    blueprint.tuning = args.tuning.of_requests();
     blueprint.name.clone_from(&args.name);
     blueprint.persistent = !args.no_session_persistence;
     let assembly = assembled(&blueprint)?;
     notices.extend(assembly.notices.iter().cloned());
     // Some of them quote what a repository says.
     notices.iter_mut().for_each(|notice| *notice = one_line(notice));
-    Ok(Composition { assembly, paths, model, model_info, ignored, notices })
+    Ok(Composition { assembly, paths, model, model_info, fallback_models, limits, ignored, notices })
 }
 
 /// The parts of a session.
@@ -120,55 +133,6 @@ pub(crate) fn exit_of_assembly(error: &AssemblyError) -> Exit {
 /// What to do about settings that cannot be read.
 pub(crate) const SETTINGS_HINT: &str =
     "Nothing was started, because rules in that file would be lost. Correct it or move it away.";
-
-/// The provider of a resolved profile.
-pub(crate) fn provider(
-    host: &Host,
-    model: &ResolvedProvider,
-    info: &ModelInfo,
-) -> Result<Arc<dyn Provider>, Failure> {
-    let kind: ProviderKind =
-        model.kind.parse().map_err(|error| Failure::from_error(Exit::Configuration, &error))?;
-    let mut spec = ProviderSpec::new(kind);
-    match &model.credential {
-        Some(Credential::ApiKey(key)) => spec.api_key = Some(key.clone()),
-        Some(Credential::BearerToken(token)) => spec.auth_token = Some(token.clone()),
-        _ => {}
-    }
-    spec.connection = ConnectionOptions {
-        base_url: model.base_url.clone(),
-        base_url_source: model.base_url_source.clone(),
-        key_source: model.credential_source.clone(),
-        idle_timeout: model.idle_timeout,
-        headers: model.options.headers.clone(),
-        extra_body: model.options.body.clone(),
-        ..ConnectionOptions::default()
-    };
-    spec.default_max_output_tokens = u32::try_from(info.max_output_tokens).ok();
-    if let Some(retries) = retries(host)? {
-        spec.retry.max_attempts = retries + 1;
-    }
-    robota_providers::build(spec).map_err(|error| {
-        let failure = Failure::from_error(Exit::Configuration, &error);
-        match error.hint() {
-            Some(hint) => failure.with_hint(hint),
-            None => failure,
-        }
-    })
-}
-
-fn retries(host: &Host) -> Result<Option<u32>, Failure> {
-    let variable = Variable::ROBOTA_MAX_RETRIES;
-    let Some(text) = host.environment.get(variable) else { return Ok(None) };
-    let number = text.parse().ok().filter(|number| *number <= MAX_RETRIES);
-    number.map(Some).ok_or_else(|| {
-        let message = format!("{} is `{text}`; expected a number from 0 to {MAX_RETRIES}", variable.name);
-        Failure::new(Exit::Configuration, message)
-    })
-}
-
-/// The most retries a user may ask for.
-const MAX_RETRIES: u32 = 20;
 
 impl Composition {
     /// Opens the session that `args` ask for: a new one, the latest, a named one, or a copy.

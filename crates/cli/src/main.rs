@@ -6,11 +6,15 @@ mod demo;
 mod exit;
 mod harmless;
 mod host;
+mod json_schema;
 mod manual;
+mod model_setup;
 mod permissions_args;
 mod permissions_command;
 mod print;
 mod prompt_input;
+mod provider_args;
+mod provider_command;
 mod report;
 mod sandbox_args;
 mod sandbox_command;
@@ -21,6 +25,7 @@ mod stdout;
 mod tool_args;
 mod tool_command;
 mod trust_command;
+mod tuning_args;
 mod unmodelled;
 
 use std::ffi::OsString;
@@ -48,6 +53,7 @@ fn main() -> ExitCode {
         Some(Command::Permissions(command)) => finish(permissions_command::run(command)),
         Some(Command::Sandbox(command)) => finish(sandbox_command::run(command)),
         Some(Command::Tool(command)) => finish(tool_command::run(command)),
+        Some(Command::Provider(command)) => finish(provider_command::run(command)),
         Some(Command::Trust(args)) => finish(trust_command::run(args)),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();

@@ -12,10 +12,11 @@ use robota_framework::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::compose::{exit_of_assembly, folder, overrides_of, provider};
+use crate::compose::{exit_of_assembly, folder, overrides_of};
 use crate::exit::Failure;
 use crate::harmless::one_line;
 use crate::host::Host;
+use crate::model_setup::{connect, model_of, with_models};
 use crate::permissions_args::PolicyArgs;
 
 /// The plan of a session that is kept nowhere.
@@ -29,7 +30,7 @@ impl Unmodelled {
     /// Reads the settings as a run with `args` would.
     pub(crate) fn of(args: &PolicyArgs) -> Result<Self, Failure> {
         let (host, paths, settings) = folder(args)?;
-        let host = Host { environment: settings.environment(&host.environment), ..host };
+        let host = with_models(&host, &settings);
         let (model, provider) = model(&host, &settings);
         let warnings = settings.warnings.iter().map(ToString::to_string);
         let notices = settings.ignored.iter().cloned().chain(warnings);
@@ -50,10 +51,10 @@ impl Unmodelled {
 
 /// The model that a run would have, for hooks that ask one; where none is set up, one that says so.
 fn model(host: &Host, settings: &Settings) -> (ResolvedProvider, Arc<dyn Provider>) {
-    let resolved = ResolvedProvider::resolve(settings, &host.environment, &ProviderOverrides::default());
-    let model = resolved.unwrap_or_else(|_| ResolvedProvider::none());
+    let model =
+        model_of(host, settings, &ProviderOverrides::default()).unwrap_or_else(|_| ResolvedProvider::none());
     let info = ModelTable::builtin().lookup(&model.model);
-    let provider = provider(host, &model, &info).unwrap_or_else(|_| Arc::new(NoModel::new()));
+    let provider = connect(host, &model, &info, &[]).unwrap_or_else(|_| Arc::new(NoModel::new()));
     (model, provider)
 }
 

@@ -2,9 +2,6 @@
 
 use crate::{ContextState, History};
 
-/// Bytes of JSON per token where no provider has counted yet; measured on English text and code.
-const BYTES_PER_TOKEN: f64 = 3.6;
-
 /// From this share on, remaining tool results of a batch are skipped (seed `000`; facts sheet 2.8).
 const CROWDED: f64 = 0.80;
 
@@ -19,13 +16,14 @@ pub(crate) struct ContextWindow {
 }
 
 impl ContextWindow {
-    /// A window of `max_tokens` (0 = unknown, never full) that holds `fixed_bytes` of system prompt and tools.
+    /// A window of `max_tokens` (0 = unknown, never full) that holds `fixed_bytes` of system prompt and tools, as
+    /// they are estimated.
     pub(crate) const fn new(max_tokens: u64, fixed_bytes: u64) -> Self {
         Self { max_tokens, fixed_bytes }
     }
 
     /// The provider's last count plus an estimate of what came after it; without a count, an
-    /// estimate of everything.
+    /// estimate of everything. Estimates are scaled by what the provider's counts were beside them so far.
     pub(crate) fn state(&self, history: &History) -> ContextState {
         self.state_with(history, 0)
     }
@@ -36,7 +34,7 @@ impl ContextWindow {
             Some((tokens, bytes_since)) => (tokens, bytes_since),
             None => (0, history.message_bytes() + self.fixed_bytes),
         };
-        let used_tokens = counted.saturating_add(estimate(bytes.saturating_add(more)));
+        let used_tokens = counted.saturating_add(history.calibration().tokens(bytes.saturating_add(more)));
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
         let used_percentage =
             if self.max_tokens == 0 { 0.0 } else { used_tokens as f64 * 100.0 / self.max_tokens as f64 };
@@ -47,7 +45,7 @@ impl ContextWindow {
     pub(crate) fn excess(&self, history: &History, bytes: u64) -> Option<Excess> {
         let room = (u128::from(self.max_tokens) * 95 / 100) as u64;
         let used = self.state(history).used_tokens;
-        let needed = estimate(bytes);
+        let needed = history.calibration().tokens(bytes);
         let too_much = self.max_tokens > 0 && used <= room && used + needed > room;
         too_much.then(|| Excess { needed, left: room - used })
     }
@@ -70,16 +68,6 @@ pub(crate) struct Excess {
     pub(crate) needed: u64,
     /// Tokens the window can still take.
     pub(crate) left: u64,
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "token counts are far below 2^52"
-)]
-fn estimate(bytes: u64) -> u64 {
-    (bytes as f64 / BYTES_PER_TOKEN).ceil() as u64
 }
 
 #[cfg(test)]
@@ -105,9 +93,9 @@ mod tests {
         assert_eq!(window.state(&history).used_tokens, 800);
         assert!(!window.is_crowded(&history));
         let before = history.message_bytes();
-        history.append(Message::user("u2", Timestamp::default(), "x".repeat(500)));
+        history.append(Message::user("u2", Timestamp::default(), "x".repeat(600)));
         let added = history.message_bytes() - before;
-        assert_eq!(window.state(&history).used_tokens, 800 + (added as f64 / 3.6).ceil() as u64);
+        assert_eq!(window.state(&history).used_tokens, 800 + (added * 10).div_ceil(36));
         assert!(window.is_crowded(&history));
         assert!(window.is_full(&history));
     }

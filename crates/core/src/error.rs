@@ -21,6 +21,8 @@ pub enum ErrorKind {
     Validation,
     /// The context window needed room, and compaction could not make it.
     Compaction,
+    /// The model gave no answer in the form that was asked for.
+    StructuredOutput,
 }
 
 impl ErrorKind {
@@ -34,6 +36,7 @@ impl ErrorKind {
             Self::Configuration => "CONFIGURATION_ERROR",
             Self::Validation => "VALIDATION_ERROR",
             Self::Compaction => "COMPACTION_ERROR",
+            Self::StructuredOutput => "STRUCTURED_OUTPUT_ERROR",
         }
     }
 }

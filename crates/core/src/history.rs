@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{HistoryHead, HistoryRef, MessageRef, Timestamp};
+use crate::calibration::kept_tokens;
+use crate::{Calibration, HistoryHead, HistoryRef, MessageRef, Timestamp};
 
 /// One entry of the timeline that a person sees: a message or an event between messages.
 ///
@@ -114,6 +115,7 @@ pub struct History {
     counted: Option<Counted>,
     /// The first message whose usage tells of this history, and not of one that was replaced since.
     counts_from: usize,
+    calibration: Calibration,
 }
 
 /// The last point at which a provider told how many tokens the conversation has.
@@ -142,8 +144,8 @@ impl History {
         HistoryRef { length: self.messages.len(), head: self.head }
     }
 
-    /// Size of the messages in bytes, as [`Message::estimated_bytes`](crate::Message::estimated_bytes) counts
-    /// them; kept up to date, so asking costs nothing.
+    /// Size of the messages in bytes that stand for tokens, as
+    /// [`Message::estimated_bytes`](crate::Message::estimated_bytes) counts them; kept up to date, so asking costs nothing.
     #[must_use]
     pub const fn message_bytes(&self) -> u64 {
         self.message_bytes
@@ -162,6 +164,12 @@ impl History {
     #[must_use]
     pub const fn counts_from(&self) -> usize {
         self.counts_from
+    }
+
+    /// How the provider counts, beside the estimate.
+    #[must_use]
+    pub const fn calibration(&self) -> Calibration {
+        self.calibration
     }
 
     /// Adds a message at the end and returns the mutation to record.
@@ -217,7 +225,15 @@ impl History {
         message_bytes: u64,
     ) -> Self {
         let counts_from = messages.len();
-        Self { messages, entries, head, message_bytes, counted: None, counts_from }
+        let calibration = Calibration::default();
+        Self { messages, entries, head, message_bytes, counted: None, counts_from, calibration }
+    }
+
+    /// Takes what was learned of the provider's counts, as it was put down with the history.
+    #[must_use]
+    pub const fn with_calibration(mut self, calibration: Calibration) -> Self {
+        self.calibration = calibration;
+        self
     }
 
     /// Takes the provider's last count of the conversation, as it was put down with the history.
@@ -265,7 +281,7 @@ impl History {
         let json = json_bytes(mutation);
         match mutation {
             HistoryMutation::AppendMessage { message, .. } => {
-                self.add(message, message.estimated_from(json.len() as u64));
+                self.add(message, true);
                 self.entries.push(HistoryEntry::chat(message.clone()));
             }
             HistoryMutation::AppendEntry { entry } => self.entries.push(entry.clone()),
@@ -295,24 +311,25 @@ impl History {
         self.messages.clear();
         self.message_bytes = 0;
         self.counted = None;
+        self.calibration.forget_anchor();
         for message in messages {
-            self.add(message, message.estimated_bytes());
+            self.add(message, false);
         }
     }
 
-    fn add(&mut self, message: &MessageRef, bytes: u64) {
+    /// Adds a message, which came `just_now` or is one of those that stay.
+    fn add(&mut self, message: &MessageRef, just_now: bool) {
+        let bytes = message.estimated_bytes();
         self.message_bytes += bytes;
         let counts = self.messages.len() >= self.counts_from;
-        if let Some(tokens) = counted_tokens(message).filter(|_| counts) {
+        let usage = message.usage().filter(|usage| counts && !usage.is_empty());
+        if let Some(usage) = usage {
+            let tokens = kept_tokens(message, bytes, usage);
             self.counted = Some(Counted { tokens, at_bytes: self.message_bytes });
         }
+        self.calibration.note(message, bytes, usage, just_now);
         self.messages.push(message.clone());
     }
-}
-
-/// What the provider counted when it gave this answer: everything up to it.
-fn counted_tokens(message: &MessageRef) -> Option<u64> {
-    message.usage().map(|usage| usage.total()).filter(|tokens| *tokens > 0)
 }
 
 /// The JSON of a value that has only string keys, and so cannot fail to serialise.

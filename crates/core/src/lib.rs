@@ -9,6 +9,7 @@
 
 mod agent;
 mod ambient;
+mod calibration;
 mod context;
 mod error;
 mod event;
@@ -25,15 +26,17 @@ mod provider;
 mod redact;
 mod reminder;
 mod session_id;
+mod text_weight;
 mod timestamp;
 mod tool;
 mod usage;
 
 pub use agent::{
     After, Agent, AgentConfig, Authorization, Before, EndedCall, GateRequest, NoHost, Pressure, RawPayloads,
-    ToolGate, Turn, TurnHost, TurnReport, last_words_message, sendable,
+    RequestTuning, ToolGate, Turn, TurnHost, TurnReport, last_words_message, sendable,
 };
 pub use ambient::{Ambient, Clock, IdSource, SystemClock, UuidIds};
+pub use calibration::Calibration;
 pub use error::{Error, ErrorKind};
 pub use event::{
     CompactTrigger, ContextState, Event, EventKind, EventSink, PayloadKind, PermissionResolution,
@@ -50,22 +53,26 @@ pub use hook::{
 };
 pub use message::{Body, Message, MessageRef, MessageState, Part, Reasoning, ToolCall};
 pub use message_size::json_size;
-pub use model::{InvalidModelTable, ModelInfo, ModelPrices, ModelTable};
+pub use model::{InvalidModelTable, Modality, ModelEntry, ModelInfo, ModelPrices, ModelSource, ModelTable};
 pub use permission::protected_name;
 pub use permission::{
     Basis, CommandConfinement, CommandPart, CommandReport, Decision, InvalidMode, InvalidRule, PartState,
     PermissionMode, PermissionPolicy, ReadingDenials, Rule, RuleSet, Verdict,
 };
 pub use provider::{
-    Capabilities, FinishReason, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError,
-    ProviderErrorKind, ProviderInfo, RawCapture, RequestDigest, ToolChoice,
+    Capabilities, Citation, Effort, FinishReason, ModelEvent, ModelRequest, ModelStream, NativeWebTool,
+    NativeWebTools, NativeWebToolsReport, Provider, ProviderCategory, ProviderDefinition, ProviderError,
+    ProviderErrorKind, ProviderInfo, RawCapture, RecordedAnswer, RecordedFailure, RequestDigest,
+    ResponseFormat, Thinking, ToolChoice, UnknownEffort,
 };
 pub use redact::Redactor;
 pub use reminder::system_reminder;
 pub use session_id::{InvalidSessionId, SessionId};
+pub use text_weight::text_bytes;
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use tool::{
-    Access, DynTool, FatalToolError, InvalidArguments, OutputSpill, PathAccess, PreparedCall, Spellings,
-    SpillFile, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec, erase,
+    Access, DynTool, FatalToolError, InvalidArguments, MalformedArguments, OutputSpill, PathAccess,
+    PreparedCall, Spellings, SpillFile, Tool, ToolClass, ToolContext, ToolOutcome, ToolResult, ToolSpec,
+    erase, read_arguments,
 };
 pub use usage::Usage;

@@ -1,5 +1,6 @@
 //! Messages of a conversation, in the JSON of the original (facts sheet 2.5).
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -7,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::{Timestamp, Usage};
+use crate::{Citation, Timestamp, Usage, read_arguments};
 
 /// Whether a message was finished or cut off by an abort or a failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +118,25 @@ pub enum Part {
         #[serde(skip_serializing_if = "Option::is_none", default)]
         mime_type: Option<String>,
     },
+    /// A document in the message itself, such as a PDF file.
+    DocumentInline {
+        /// Its media type, such as `application/pdf`.
+        mime_type: String,
+        /// Base64 without line breaks.
+        data: String,
+        /// What it is called.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        name: Option<String>,
+    },
+    /// All of an answer as its API wrote it: blocks, items or parts, in their order. Whoever speaks that API is sent
+    /// these, with the calls under the ids they have in the message; for all others the rest of the message says
+    /// the same as far as it can be said. Answers have it only where it says more than the rest.
+    Native {
+        /// The API, such as `anthropic-messages`.
+        format: String,
+        /// What the answer is made of.
+        items: Vec<Value>,
+    },
 }
 
 /// A call the model asks for.
@@ -213,6 +233,13 @@ impl Message {
         self.metadata.get("usage").and_then(|usage| Usage::deserialize(usage).ok())
     }
 
+    /// The sources that an answer names (`metadata.citations`), in its order.
+    #[must_use]
+    pub fn citations(&self) -> Vec<Citation> {
+        let citations = self.metadata.get("citations");
+        citations.and_then(|citations| Vec::deserialize(citations).ok()).unwrap_or_default()
+    }
+
     /// `user`, `assistant`, `system` or `tool`.
     #[must_use]
     pub const fn role(&self) -> &'static str {
@@ -235,18 +262,26 @@ struct Shared {
     message: Message,
     encoded: OnceLock<(&'static str, Box<[u8]>)>,
     digest: OnceLock<u128>,
+    estimated: OnceLock<u64>,
 }
 
 impl MessageRef {
     /// Shares `message`.
     #[must_use]
     pub fn new(message: Message) -> Self {
-        Self(Arc::new(Shared { message, encoded: OnceLock::new(), digest: OnceLock::new() }))
+        let (encoded, digest, estimated) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self(Arc::new(Shared { message, encoded, digest, estimated }))
     }
 
     /// The digest of the message, which is taken once.
     pub(crate) fn digest(&self, take: impl FnOnce(&Message) -> u128) -> u128 {
         *self.0.digest.get_or_init(|| take(&self.0.message))
+    }
+
+    /// [`Message::estimated_bytes`], which is taken once.
+    #[must_use]
+    pub fn estimated_bytes(&self) -> u64 {
+        *self.0.estimated.get_or_init(|| self.0.message.estimated_bytes())
     }
 
     /// Hands `consume` the message as `encode` writes it for the wire format `format`.
@@ -379,11 +414,12 @@ struct FunctionView<'a> {
 }
 
 impl ToolCall {
-    /// The arguments as programs read them: none are an empty object, and what is no JSON is a string.
+    /// The arguments as programs read them, slips mended: none are an empty object, and what is no JSON is a string.
     #[must_use]
     pub fn parameters(&self) -> Value {
         let text = if self.arguments.trim().is_empty() { "{}" } else { &self.arguments };
-        serde_json::from_str(text).unwrap_or_else(|_| Value::from(self.arguments.as_str()))
+        let read = read_arguments(text).unwrap_or(Cow::Borrowed(text));
+        serde_json::from_str(&read).unwrap_or_else(|_| Value::from(self.arguments.as_str()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Usage;
 
@@ -12,9 +12,14 @@ const UNKNOWN_CLAUDE: (u64, u64) = (200_000, 16_384);
 const UNKNOWN_OTHER: (u64, u64) = (128_000, 8_192);
 
 /// Limits and prices of models, as data.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// Three layers: entries of [`with`](Self::with) count before those of the table, and what a provider says of
+/// its models ([`with_listed`](Self::with_listed)) only where neither knows one.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelTable {
-    entries: Vec<Entry>,
+    entries: Vec<ModelEntry>,
+    added: Vec<ModelEntry>,
+    listed: Vec<ModelEntry>,
 }
 
 /// Limits and prices of one model.
@@ -29,24 +34,119 @@ pub struct ModelInfo {
     pub max_output_tokens: u64,
     /// What it costs; `None` when that is not known.
     pub prices: Option<ModelPrices>,
-    /// Whether the table knows the model. Otherwise the limits are careful guesses.
+    /// Whether the limits are known. Otherwise they are careful guesses.
     pub known: bool,
+    /// Where they are from.
+    pub source: ModelSource,
+    /// The kind of provider that makes the model; `None` when that is not known.
+    pub provider: Option<String>,
+    /// What it takes besides text; `None` when that is not known.
+    pub input: Option<Vec<Modality>>,
+    /// Whether it can think before it answers.
+    pub thinking: Option<bool>,
+    /// Whether it can call tools.
+    pub tools: Option<bool>,
+    /// Whether it can answer after a JSON schema.
+    pub structured_output: Option<bool>,
+}
+
+/// Where the limits of a model are from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum ModelSource {
+    /// The table that ships with this version.
+    Table,
+    /// Settings, or the host.
+    Settings,
+    /// The provider's own list.
+    Provider,
+    /// Nobody says; they are assumed.
+    Assumed,
+}
+
+/// What a model takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Modality {
+    /// Text; all models do.
+    Text,
+    /// Images.
+    Image,
+    /// PDF documents.
+    Pdf,
+    /// Sound.
+    Audio,
+}
+
+/// What a table says of one model, or of a family of them.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(clippy::exhaustive_structs, reason = "plain data, built with `..Default::default()`")]
+pub struct ModelEntry {
+    /// The id of the model.
+    pub id: String,
+    /// Other names for it.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// About every model whose id begins with this one.
+    #[serde(default)]
+    pub family: bool,
+    /// The kind of provider that makes it.
+    #[serde(default)]
+    pub provider: Option<String>,
+    /// The most tokens a request and its answer may have together.
+    pub context: u64,
+    /// The most tokens of one answer.
+    pub output: u64,
+    /// What it takes.
+    #[serde(default)]
+    pub input: Option<Vec<Modality>>,
+    /// Whether it can think before it answers.
+    #[serde(default)]
+    pub thinking: Option<bool>,
+    /// Whether it can call tools.
+    #[serde(default)]
+    pub tools: Option<bool>,
+    /// Whether it can answer after a JSON schema.
+    #[serde(default)]
+    pub structured_output: Option<bool>,
+    /// What it costs.
+    #[serde(default)]
+    pub price: Option<ModelPrices>,
 }
 
 /// List prices in US dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(from = "WrittenPrices")]
 #[non_exhaustive]
 pub struct ModelPrices {
     /// Uncached input.
     pub input: f64,
     /// Output, thinking included.
     pub output: f64,
-    /// Input read from the provider's prompt cache.
+    /// Input read from the provider's prompt cache; what other input costs, where nobody says.
     pub cache_read: f64,
     /// Input written to the cache; `None` where writing costs what input costs.
-    #[serde(default)]
     pub cache_write: Option<f64>,
+}
+
+/// Prices as they stand in a file.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct WrittenPrices {
+    input: f64,
+    output: f64,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+}
+
+impl From<WrittenPrices> for ModelPrices {
+    fn from(written: WrittenPrices) -> Self {
+        let WrittenPrices { input, output, cache_read, cache_write } = written;
+        Self { input, output, cache_read: cache_read.unwrap_or(input), cache_write }
+    }
 }
 
 /// A text that is not a model table.
@@ -59,21 +159,33 @@ impl ModelTable {
     pub fn builtin() -> &'static Self {
         static TABLE: OnceLock<ModelTable> = OnceLock::new();
         // A test reads the shipped text; were it broken, every model would be an unknown one.
-        TABLE.get_or_init(|| {
-            Self::from_json(include_str!("models.json")).unwrap_or(Self { entries: Vec::new() })
-        })
+        TABLE.get_or_init(|| Self::from_json(include_str!("models.json")).unwrap_or_default())
     }
 
     /// Reads a table in the format of the shipped one: `{"models": [{"id", "context", "output",
-    /// "aliases"?, "family"?, "price"?}]}`. With `family`, an entry is about every model whose id
-    /// begins with its own.
+    /// "aliases"?, "family"?, "provider"?, "input"?, "thinking"?, "tools"?, "structuredOutput"?, "price"?}]}`. With
+    /// `family`, an entry is about every model whose id begins with its own.
     ///
     /// # Errors
     ///
     /// When the text is not JSON, or an entry lacks a field or has one with another name.
     pub fn from_json(text: &str) -> Result<Self, InvalidModelTable> {
         let file: File = serde_json::from_str(text)?;
-        Ok(Self { entries: file.models })
+        Ok(Self { entries: file.models, ..Self::default() })
+    }
+
+    /// The same table with `entries` before its own; of two about the same model the later counts.
+    #[must_use]
+    pub fn with(mut self, entries: impl IntoIterator<Item = ModelEntry>) -> Self {
+        self.added.extend(entries);
+        self
+    }
+
+    /// The same table with what a provider says of its models, for those that nobody else knows.
+    #[must_use]
+    pub fn with_listed(mut self, entries: impl IntoIterator<Item = ModelEntry>) -> Self {
+        self.listed.extend(entries);
+        self
     }
 
     /// What is known about `model`, by the entry with the longest name that fits. Case, the path of
@@ -84,31 +196,33 @@ impl ModelTable {
         let id = model.to_ascii_lowercase();
         let name = id.rsplit('/').next().unwrap_or(&id);
         let name = name.find("claude-").and_then(|at| name.get(at..)).unwrap_or(name);
-        let fitting = self.entries.iter().flat_map(|entry| {
-            let names = entry.aliases.iter().chain([&entry.id]);
-            names.filter(move |known| entry.is_about(known, name)).map(move |known| (known.len(), entry))
-        });
-        match fitting.max_by_key(|(length, _)| *length) {
-            Some((_, entry)) => ModelInfo {
-                id: model.to_owned(),
-                context_window: entry.context,
-                max_output_tokens: entry.output,
-                prices: entry.price,
-                known: true,
-            },
-            None => {
-                let limits = if name.starts_with("claude") { UNKNOWN_CLAUDE } else { UNKNOWN_OTHER };
-                let (context_window, max_output_tokens) = limits;
-                ModelInfo {
-                    id: model.to_owned(),
-                    context_window,
-                    max_output_tokens,
-                    prices: None,
-                    known: false,
-                }
-            }
+        // What somebody has written down for this very model counts before what fits it.
+        let exact = |entries: &'_ [ModelEntry]| entries.iter().rposition(|entry| entry.is_called(&id));
+        let of_host =
+            exact(&self.added).and_then(|at| self.added.get(at)).or_else(|| fitting(&self.added, name));
+        let listed = || exact(&self.listed).and_then(|at| self.listed.get(at));
+        if let Some(entry) = of_host {
+            return entry.info(model, ModelSource::Settings);
         }
+        if let Some(entry) = fitting(&self.entries, name) {
+            return entry.info(model, ModelSource::Table);
+        }
+        if let Some(entry) = listed() {
+            return entry.info(model, ModelSource::Provider);
+        }
+        let limits = if name.starts_with("claude") { UNKNOWN_CLAUDE } else { UNKNOWN_OTHER };
+        let (context, output) = limits;
+        ModelEntry { context, output, ..ModelEntry::default() }.info(model, ModelSource::Assumed)
     }
+}
+
+/// The entry with the longest name that fits `name`; of equals the last.
+fn fitting<'a>(entries: &'a [ModelEntry], name: &str) -> Option<&'a ModelEntry> {
+    let fitting = entries.iter().flat_map(|entry| {
+        let names = entry.names().filter(move |known| entry.is_about(&known.to_ascii_lowercase(), name));
+        names.map(move |known| (known.len(), entry))
+    });
+    fitting.max_by_key(|(length, _)| *length).map(|(_, entry)| entry)
 }
 
 impl ModelInfo {
@@ -131,25 +245,35 @@ impl ModelInfo {
 /// The file of a table.
 #[derive(Deserialize)]
 struct File {
-    models: Vec<Entry>,
+    models: Vec<ModelEntry>,
 }
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Entry {
-    id: String,
-    #[serde(default)]
-    aliases: Vec<String>,
-    /// About every model whose id begins with this one.
-    #[serde(default)]
-    family: bool,
-    context: u64,
-    output: u64,
-    #[serde(default)]
-    price: Option<ModelPrices>,
-}
+impl ModelEntry {
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.aliases.iter().chain([&self.id])
+    }
 
-impl Entry {
+    /// Whether `id`, in small letters, is a name of it, path and all.
+    fn is_called(&self, id: &str) -> bool {
+        self.names().any(|name| name.eq_ignore_ascii_case(id))
+    }
+
+    fn info(&self, asked: &str, source: ModelSource) -> ModelInfo {
+        ModelInfo {
+            id: asked.to_owned(),
+            context_window: self.context,
+            max_output_tokens: self.output,
+            prices: self.price,
+            known: source != ModelSource::Assumed,
+            source,
+            provider: self.provider.clone(),
+            input: self.input.clone(),
+            thinking: self.thinking,
+            tools: self.tools,
+            structured_output: self.structured_output,
+        }
+    }
+
     /// Whether this entry is about the model `name`, of which `known` is the id or an alias.
     fn is_about(&self, known: &str, name: &str) -> bool {
         name.strip_prefix(known).is_some_and(|rest| self.family || names_same_model(rest))
@@ -187,7 +311,9 @@ mod tests {
                 let info = table.lookup(name);
                 assert_eq!((info.context_window, info.prices), (entry.context, entry.price), "{name}");
             }
-            let rising = |price: ModelPrices| price.cache_read < price.input && price.input < price.output;
+            let told = entry.input.is_some() && entry.thinking.is_some() && entry.provider.is_some();
+            assert!(told && entry.tools.is_some() && entry.structured_output.is_some(), "{entry:?}");
+            let rising = |price: ModelPrices| price.cache_read <= price.input && price.input < price.output;
             assert!(entry.price.is_none_or(rising), "{entry:?}");
         }
     }
@@ -234,6 +360,31 @@ mod tests {
         assert_eq!(cost("gpt-4o"), Some(2.5 + 1.0 + 2.5 + 1.0));
         assert_eq!(cost("qwen3-coder"), None);
         assert_eq!(cost("gpt-9"), None);
+    }
+
+    #[test]
+    fn settings_count_before_the_table_and_a_providers_list_only_behind_it() {
+        let entry = |id: &str, context| ModelEntry {
+            id: id.to_owned(),
+            context,
+            output: 1_000,
+            ..ModelEntry::default()
+        };
+        let table = ModelTable::builtin().clone();
+        let table = table.with([entry("gpt-4o", 64_000), entry("Org/My-Model", 32_000)]);
+        let table = table.with_listed([entry("gpt-4.1", 1), entry("local.gguf", 4_096)]);
+        let limits = |model| {
+            let info = table.lookup(model);
+            (info.context_window, info.source)
+        };
+        assert_eq!(limits("gpt-4o"), (64_000, ModelSource::Settings));
+        assert_eq!(limits("org/my-model"), (32_000, ModelSource::Settings));
+        assert_eq!(limits("gpt-4.1"), (1_047_576, ModelSource::Table));
+        assert_eq!(limits("local.gguf"), (4_096, ModelSource::Provider));
+        assert_eq!(limits("other"), (128_000, ModelSource::Assumed));
+        let gemini = table.lookup("google/gemini-3-flash-preview");
+        assert_eq!((gemini.provider.as_deref(), gemini.thinking), (Some("gemini"), Some(true)));
+        assert!(gemini.input.is_some_and(|input| input.contains(&Modality::Pdf)));
     }
 
     #[test]

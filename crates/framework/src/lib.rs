@@ -6,8 +6,8 @@
 //! [`SessionBlueprint`], which becomes an [`Assembly`]: tools, permission rules, hooks, system prompt and note,
 //! limits and store, ready to open sessions. [`create_query`] is the short way for single prompts.
 //!
-//! The crate reads the user's trust decisions, settings and instruction files, and writes two things: those
-//! decisions, and rules that a person allows for good. Environment, home folder and
+//! The crate reads the user's trust decisions, settings and instruction files, and writes three things: those
+//! decisions, rules that a person allows for good, and the lists of models that providers gave. Environment, home folder and
 //! working directory arrive as values ([`Environment`]), and nothing is printed; what a person should
 //! know comes back as text (`notices`, `warnings`, `ignored`).
 
@@ -17,6 +17,7 @@ mod environment;
 mod files;
 mod hook;
 mod local_rules;
+mod model_lists;
 mod project;
 mod prompt;
 mod provider;
@@ -34,11 +35,12 @@ pub use context::{
 };
 pub use environment::{Environment, Variable};
 pub use local_rules::{KeepError, LocalRules};
+pub use model_lists::{ModelList, ModelLists, OfferedModel};
 pub use project::{ProjectError, ProjectPaths};
 pub use prompt::{ContextNote, PromptParts, PromptSection};
 pub use provider::{
-    Credential, DEFAULT_ANTHROPIC_MODEL, DEFAULT_IDLE_TIMEOUT, DEFAULT_OPENAI_MODEL, ProviderOverrides,
-    ProviderSetupError, RequestOptions, ResolvedProvider,
+    Credential, DEFAULT_IDLE_TIMEOUT, KeyError, KeyReference, KeySources, ListedProvider, ProviderOrigin,
+    ProviderOverrides, ProviderSetupError, ResolvedProvider, list_providers,
 };
 pub use query::{Query, create_query};
 pub use sandbox::{SANDBOX_HELPER_ARGUMENT, Sandbox, SandboxPlan, SandboxState, system_sandbox_status};

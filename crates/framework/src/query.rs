@@ -23,7 +23,8 @@ pub fn create_query(assembly: Assembly) -> Query {
 }
 
 impl Query {
-    /// The same query with a listener for the answer's text as it arrives.
+    /// The same query with a listener for the answer's text as it arrives. Where a call fails in the middle and is
+    /// made again, the text comes anew; what counts is in the outcome.
     #[must_use]
     pub fn on_text_delta(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.on_text = Some(Arc::new(listener));

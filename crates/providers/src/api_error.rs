@@ -1,9 +1,13 @@
 //! What a service says when it refuses a request or fails, in any of the shapes in use.
 
+use std::time::Duration;
+
 use robota_core::ProviderErrorKind;
 use serde_json::Value;
 
+use crate::compatible_error::{add_upstream, minimax};
 use crate::excerpt::excerpt;
+use crate::google_error;
 
 /// A failure as the service reported it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +24,10 @@ pub(crate) struct ApiError {
     pub(crate) param: Option<String>,
     /// The service's id of the request.
     pub(crate) request_id: Option<String>,
+    /// The pause the service asks for within its report.
+    pub(crate) retry_after: Option<Duration>,
+    /// Whether the same request may succeed a little later, where the service says so itself.
+    pub(crate) should_retry: Option<bool>,
     /// The report was JSON of a known shape, so the answer came from the API itself.
     pub(crate) structured: bool,
 }
@@ -38,21 +46,31 @@ impl ApiError {
     /// Reads a body that has the status of a success and reports a failure all the same.
     pub(crate) fn from_good_status(body: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(body).ok()?;
-        value.get("error").filter(|error| !error.is_null())?;
+        if let Some(error) = minimax(&value) {
+            return Some(error);
+        }
+        google_error::unlisted(&value).get("error").filter(|error| !error.is_null())?;
         Self::from_value(&value)
     }
 
-    /// Reads a report: `{"error": {..}}`, `{"error": ".."}`, `{"detail": ..}` or `{"message": ".."}`.
+    /// Reads a report: `{"error": {..}}`, also in a list, `{"error": ".."}`, `{"detail": ..}` or
+    /// `{"message": ".."}`.
     /// `None` when the value is no report of a failure.
     pub(crate) fn from_value(value: &Value) -> Option<Self> {
+        let value = google_error::unlisted(value);
         let mut error = match (value.get("error"), value.get("detail")) {
             (Some(Value::String(message)), _) => Self { message: message.clone(), ..Self::default() },
             (Some(report @ Value::Object(_)), _) => Self::from_report(report),
             (_, Some(detail)) => Self::from_detail(detail)?,
-            _ => {
-                value.get("message")?.as_str()?;
-                Self::from_report(value)
-            }
+            _ => match (minimax(value), value.pointer("/message/detail")) {
+                (Some(error), _) => error,
+                // Mistral's.
+                (None, Some(detail)) => Self::from_detail(detail)?,
+                (None, None) => {
+                    value.get("message")?.as_str()?;
+                    Self::from_report(value)
+                }
+            },
         };
         error.request_id = text(value, "request_id");
         error.structured = true;
@@ -61,14 +79,17 @@ impl ApiError {
 
     fn from_report(report: &Value) -> Self {
         let code = report.get("code");
-        Self {
+        let mut error = Self {
             status: code.and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
             r#type: text(report, "type"),
             code: code.and_then(Value::as_str).map(str::to_owned),
             message: text(report, "message").unwrap_or_else(|| excerpt(&report.to_string())),
             param: text(report, "param"),
             ..Self::default()
-        }
+        };
+        google_error::read(report, &mut error);
+        add_upstream(&mut error, report);
+        error
     }
 
     /// The shape of Python servers: a sentence, or a list of `{"loc": [..], "msg": ".."}`.
@@ -91,7 +112,10 @@ impl ApiError {
         let kind = named.unwrap_or_else(|| kind_of_status(self.status));
         match kind {
             ProviderErrorKind::InvalidRequest if self.is_about_context() => ProviderErrorKind::ContextLength,
-            ProviderErrorKind::InvalidRequest if self.is_about_credit() => ProviderErrorKind::Permission,
+            ProviderErrorKind::InvalidRequest | ProviderErrorKind::RateLimit if self.is_about_credit() => {
+                ProviderErrorKind::Permission
+            }
+            ProviderErrorKind::InvalidRequest if self.is_about_loading() => ProviderErrorKind::NotFound,
             kind => kind,
         }
     }
@@ -100,14 +124,28 @@ impl ApiError {
     pub(crate) fn is_about_credit(&self) -> bool {
         let names = [self.code.as_deref(), self.r#type.as_deref()];
         names.into_iter().flatten().any(|name| name == "insufficient_quota" || name.starts_with("billing"))
+            || self.code.as_deref() == Some("exceeded_current_quota_error")
+            || self.r#type.as_deref() == Some("exceeded_current_quota_error")
             || self.says("credit balance")
+            || self.says("insufficient balance")
             || self.status == Some(402)
     }
 
-    /// True when it is the model that does not exist, rather than the address.
+    /// True when it is the model that does not exist, rather than the address. A path that the report repeats does
+    /// not count: it has the names of models in some APIs.
     pub(crate) fn is_about_model(&self, model: &str) -> bool {
+        let codes = ["model_not_found", "DeploymentNotFound"];
         self.structured
-            && (self.code.as_deref() == Some("model_not_found") || self.says("model") || self.says(model))
+            && (self.code.as_deref().is_some_and(|code| codes.contains(&code))
+                || self.names("model")
+                || self.names(model))
+    }
+
+    /// True when the server has the model, but somebody has to load it first.
+    pub(crate) fn is_about_loading(&self) -> bool {
+        ["no models loaded", "no model loaded", "model not loaded", "model is not loaded", "model unloaded"]
+            .iter()
+            .any(|phrase| self.says(phrase))
     }
 
     /// Whether the message contains `phrase`, which is in lower case.
@@ -115,14 +153,34 @@ impl ApiError {
         self.message.to_ascii_lowercase().contains(&phrase.to_ascii_lowercase())
     }
 
+    /// Whether the message has `name` as a word of its own, outside of addresses and paths.
+    fn names(&self, name: &str) -> bool {
+        let message = self.message.to_ascii_lowercase();
+        let name = name.to_ascii_lowercase();
+        let is_path = |word: &str| {
+            word.contains("://")
+                || word.trim_start_matches(|c: char| c.is_ascii_punctuation() && c != '/').starts_with('/')
+        };
+        let ends = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+        let has = |word: &str| {
+            word.match_indices(&name).any(|(at, found)| {
+                let (before, after) = (word.get(..at), word.get(at + found.len()..));
+                ends(before.and_then(|text| text.chars().next_back()))
+                    && ends(after.and_then(|text| text.chars().next()))
+            })
+        };
+        !name.is_empty() && message.split_whitespace().filter(|word| !is_path(word)).any(has)
+    }
+
     fn is_about_context(&self) -> bool {
-        const PHRASES: [&str; 6] = [
+        const PHRASES: [&str; 7] = [
             "prompt is too long",
             "maximum context length",
             "exceed context limit",
             "exceeds the available context",
             "context window",
             "context length exceeded",
+            "exceeds the maximum number of tokens",
         ];
         PHRASES.iter().any(|phrase| self.says(phrase))
     }
@@ -143,10 +201,20 @@ fn kind_of_name(name: &str) -> Option<ProviderErrorKind> {
         "rate_limit_error" | "rate_limit_exceeded" => Kind::RateLimit,
         "overloaded_error" | "slow_down" => Kind::Overloaded,
         "request_too_large" | "context_length_exceeded" | "exceed_context_size_error" => Kind::ContextLength,
-        "content_filter" | "content_policy_violation" => Kind::ContentFilter,
+        "content_filter" | "content_policy_violation" | "bio_policy" | "image_content_policy_violation" => {
+            Kind::ContentFilter
+        }
+        "invalid_prompt"
+        | "invalid_image"
+        | "invalid_image_url"
+        | "invalid_image_format"
+        | "image_too_large" => Kind::InvalidRequest,
         "timeout_error" => Kind::Timeout,
+        // The model wrote a call, or JSON, that the service could not read: the next attempt may be better.
+        "tool_use_failed" | "json_validate_failed" => Kind::Server,
+        "exceeded_current_quota_error" => Kind::Permission,
         _ if name.starts_with("billing") => Kind::Permission,
-        _ => return None,
+        _ => return google_error::kind_of_name(name),
     })
 }
 
@@ -247,5 +315,23 @@ mod tests {
         let page = ApiError::from_body(502, b"<html>\n  <h1>Bad   Gateway</h1></html>");
         assert_eq!(page.message, "<html> <h1>Bad Gateway</h1></html>");
         assert!(!page.structured);
+    }
+
+    #[test]
+    fn a_missing_model_is_told_from_a_wrong_address() {
+        let missing = |message: &str, model: &str| {
+            let report = json!({"error": {"message": message, "code": 404}});
+            ApiError::from_body(404, report.to_string().as_bytes()).is_about_model(model)
+        };
+        assert!(missing("The model `m-1` does not exist", "m-1"));
+        assert!(missing("model: claude-x", "claude-x"));
+        assert!(missing("models/gemini-x is not found for API version v1beta", "gemini-x"));
+        assert!(missing("no such deployment: 'House-1'.", "house-1"));
+        assert!(!missing("Not Found", "o"));
+        assert!(!missing("Cannot POST /nowhere/models/gemini-x:streamGenerateContent", "gemini-x"));
+        assert!(!missing("no route for \"/openai/deployments/m-1/chat/completions\"", "m-1"));
+        assert!(!missing("Invalid URL: https://models.example.com/m-1", "m-1"));
+        let azure = json!({"error": {"code": "DeploymentNotFound", "message": "The API deployment for this resource does not exist."}});
+        assert!(ApiError::from_body(404, azure.to_string().as_bytes()).is_about_model("m-1"));
     }
 }

@@ -6,30 +6,33 @@
 
 use std::borrow::Cow;
 
+use robota_core::{ToolSpec, read_arguments};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
+
+use crate::tool_names::wire_name;
 
 /// Stands for arguments that are no JSON object.
 const NO_ARGUMENTS: &str = "{}";
 
-/// The arguments of a call as the text of a JSON object: as written, or `{}` when they are none.
-pub(crate) fn arguments(written: &str) -> &str {
-    // Parsed as a value, because that also finds lone surrogates and numbers out of range.
-    match serde_json::from_str::<Map<String, Value>>(written) {
-        Ok(_) => written.trim(),
-        Err(_) => NO_ARGUMENTS,
-    }
+/// The arguments of a call as the text of a JSON object: as written, or as the tool ran with them where slips were
+/// mended, or `{}` when they are none.
+pub(crate) fn arguments(written: &str) -> Cow<'_, str> {
+    read_arguments(written).unwrap_or(Cow::Borrowed(NO_ARGUMENTS))
 }
 
 /// The arguments of a call as JSON to be embedded.
-pub(crate) fn raw_arguments(written: &str) -> &RawValue {
+pub(crate) fn raw_arguments(written: &str) -> Cow<'_, RawValue> {
     // The fall-back is not reached: the text has just been parsed.
-    serde_json::from_str(arguments(written)).unwrap_or(RawValue::NULL)
+    match arguments(written) {
+        Cow::Borrowed(text) => Cow::Borrowed(serde_json::from_str(text).unwrap_or(RawValue::NULL)),
+        Cow::Owned(text) => RawValue::from_string(text).map_or(Cow::Borrowed(RawValue::NULL), Cow::Owned),
+    }
 }
 
 /// `id` with everything but letters, digits, `_` and `-` replaced; the same for a call and its result.
 pub(crate) fn id(id: &str) -> Cow<'_, str> {
-    restricted(id, usize::MAX)
+    restricted(id)
 }
 
 /// The last 40 bytes of `id`, as many as OpenAI takes; the end is what tells ids apart.
@@ -37,20 +40,28 @@ pub(crate) fn short_id(id: &str) -> &str {
     id.get(id.ceil_char_boundary(id.len().saturating_sub(40))..).unwrap_or(id)
 }
 
-/// A tool's name with everything but letters, digits, `_` and `-` replaced, at most 64 characters. Names of declared tools pass unchanged.
+/// A tool's name as tools are declared by.
 pub(crate) fn name(name: &str) -> Cow<'_, str> {
-    restricted(name, 64)
+    wire_name(name)
 }
 
-fn restricted(text: &str, limit: usize) -> Cow<'_, str> {
+/// The schema of a tool's arguments, as all APIs want one: where there is none, that of no arguments.
+pub(crate) fn parameters(tool: &ToolSpec) -> Cow<'_, Value> {
+    if tool.input_schema.is_object() {
+        return Cow::Borrowed(&tool.input_schema);
+    }
+    Cow::Owned(json!({"type": "object", "properties": {}}))
+}
+
+fn restricted(text: &str) -> Cow<'_, str> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if text.is_empty() {
         return Cow::Borrowed("unnamed");
     }
-    if text.len() <= limit && text.chars().all(allowed) {
+    if text.chars().all(allowed) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.chars().take(limit).map(|c| if allowed(c) { c } else { '_' }).collect())
+    Cow::Owned(text.chars().map(|c| if allowed(c) { c } else { '_' }).collect())
 }
 
 #[cfg(test)]
@@ -64,6 +75,7 @@ mod tests {
             assert_eq!(arguments(malformed), "{}", "{malformed}");
         }
         assert_eq!(raw_arguments("{\"b\":2,\"a\":1}").get(), "{\"b\":2,\"a\":1}");
+        assert_eq!(raw_arguments("{\"b\":True,}").get(), "{\"b\":true}");
     }
 
     #[test]
@@ -72,7 +84,6 @@ mod tests {
         assert_eq!(short_id("call_1"), "call_1");
         assert_eq!(short_id(&"ä".repeat(50)), "ä".repeat(20));
         assert_eq!(name("Read"), "Read");
-        assert_eq!(name(""), "unnamed");
-        assert_eq!(name(&"ö".repeat(100)), "_".repeat(64));
+        assert!(name("files.read").starts_with("files_read_"));
     }
 }

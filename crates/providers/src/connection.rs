@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use robota_core::{ProviderError, ProviderErrorKind};
+use robota_core::{ProviderCategory, ProviderDefinition, ProviderError, ProviderErrorKind};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
@@ -22,10 +22,9 @@ pub struct ConnectionOptions {
     pub idle_timeout: Duration,
     /// How long connecting may take, TLS included; 15 s.
     pub connect_timeout: Duration,
-    /// Further request headers, such as `anthropic-beta`. They win over those the API asks for.
-    pub headers: Vec<(String, SecretString)>,
-    /// Further fields of the request body, such as `thinking` or `service_tier`.
-    pub extra_body: Map<String, Value>,
+    /// Whether an `http` address is spoken to in HTTP/2 from the first byte, for gateways of one's own that take
+    /// nothing else; false. With `https` the version is agreed on in any case.
+    pub http2_prior_knowledge: bool,
 }
 
 impl Default for ConnectionOptions {
@@ -36,68 +35,72 @@ impl Default for ConnectionOptions {
             key_source: None,
             idle_timeout: Duration::from_secs(120),
             connect_timeout: Duration::from_secs(15),
-            headers: Vec::new(),
-            extra_body: Map::new(),
+            http2_prior_knowledge: false,
         }
     }
 }
 
-/// A vendor's API as it is when nobody says otherwise.
-pub(crate) struct Vendor {
-    /// How messages call the service.
-    pub(crate) name: &'static str,
-    /// Where the API is.
-    pub(crate) base_url: &'static str,
-    /// The variable a composition root reads the key from; named in hints.
-    pub(crate) key_variable: &'static str,
-    /// The variable a composition root reads the base URL from; named in hints.
-    pub(crate) base_url_variable: &'static str,
+/// The base URL to use, checked.
+///
+/// # Errors
+///
+/// `Configuration`, when it is no address, or there is none.
+pub(crate) fn base_url(
+    vendor: &ProviderDefinition,
+    connection: &ConnectionOptions,
+) -> Result<Url, ProviderError> {
+    let given = connection.base_url.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let Some(text) = given.or(vendor.base_url) else {
+        let message = format!("there is no address for {}", vendor.name);
+        return Err(ProviderError::new(ProviderErrorKind::Configuration, message)
+            .with_hint(format!("set {} or the base URL in the settings", vendor.base_url_variable)));
+    };
+    let usable = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+    if let Some(mut url) = Url::parse(text).ok().filter(usable) {
+        url.set_fragment(None);
+        return Ok(url);
+    }
+    // A text with an `@` may hold a password.
+    let shown = if text.contains('@') { "the base URL" } else { text };
+    let hint = match &connection.base_url_source {
+        Some(source) => format!("correct {source}"),
+        None => format!("correct {} or the base URL in the settings", vendor.base_url_variable),
+    };
+    let message = format!("{shown} is not an address that starts with http:// or https://");
+    Err(ProviderError::new(ProviderErrorKind::Configuration, message).with_hint(hint))
 }
 
-impl Vendor {
-    /// The base URL to use, checked.
-    pub(crate) fn base_url(&self, connection: &ConnectionOptions) -> Result<Url, ProviderError> {
-        let given = connection.base_url.as_deref();
-        let text = given.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(self.base_url);
-        let usable = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
-        if let Some(mut url) = Url::parse(text).ok().filter(usable) {
-            url.set_fragment(None);
-            return Ok(url);
-        }
-        // A text with an `@` may hold a password.
-        let shown = if text.contains('@') { "the base URL" } else { text };
-        let hint = match &connection.base_url_source {
-            Some(source) => format!("correct {source}"),
-            None => format!("correct {} or the base URL in the settings", self.base_url_variable),
-        };
-        Err(ProviderError::new(
-            ProviderErrorKind::Configuration,
-            format!("{shown} is not an address that starts with http:// or https://"),
-        )
-        .with_hint(hint))
-    }
+/// True when `url` is the vendor's own address; that of a cloud always wants a key.
+pub(crate) fn owns(vendor: &ProviderDefinition, url: &Url) -> bool {
+    let own = vendor.base_url.and_then(|own| Url::parse(own).ok());
+    own.is_some_and(|own| own.host_str() == url.host_str())
+}
 
-    /// True when `url` is the vendor's own address, which always wants a key.
-    pub(crate) fn owns(&self, url: &Url) -> bool {
-        Url::parse(self.base_url).is_ok_and(|own| own.host_str() == url.host_str())
-    }
+/// True when `url` wants a key in any case.
+pub(crate) fn wants_key(vendor: &ProviderDefinition, url: &Url) -> bool {
+    vendor.category != ProviderCategory::Local && (owns(vendor, url) || vendor.base_url.is_none())
+}
 
-    /// The error of a vendor's endpoint without a key.
-    pub(crate) fn missing_key(&self) -> ProviderError {
-        ProviderError::new(ProviderErrorKind::Configuration, format!("there is no key for {}", self.name))
-            .with_hint(format!("set {} to your API key", self.key_variable))
-    }
+/// Where users keep the key of `vendor`, for hints.
+pub(crate) fn key_source(vendor: &ProviderDefinition) -> &'static str {
+    vendor.key_variable().unwrap_or("the API key in the provider's settings")
+}
 
-    /// How messages call the service behind `url`.
-    pub(crate) fn service(&self, url: &Url) -> String {
-        if self.owns(url) {
-            return self.name.to_owned();
-        }
-        let host = url.host_str().unwrap_or_default();
-        match url.port() {
-            Some(port) => format!("the server at {host}:{port}"),
-            None => format!("the server at {host}"),
-        }
+/// The error of a vendor's endpoint without a key.
+pub(crate) fn missing_key(vendor: &ProviderDefinition) -> ProviderError {
+    ProviderError::new(ProviderErrorKind::Configuration, format!("there is no key for {}", vendor.name))
+        .with_hint(format!("set {} to your API key", key_source(vendor)))
+}
+
+/// How messages call the service behind `url`.
+pub(crate) fn service(vendor: &ProviderDefinition, url: &Url) -> String {
+    if owns(vendor, url) && vendor.category != ProviderCategory::Local {
+        return vendor.name.to_owned();
+    }
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("the server at {host}:{port}"),
+        None => format!("the server at {host}"),
     }
 }
 
@@ -119,6 +122,11 @@ impl Headers {
     /// Adds a header that is no secret.
     pub(crate) fn plain(&mut self, name: &'static str, value: &'static str) {
         self.map.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+
+    /// Adds a bearer token in `authorization`. `source` says where it came from.
+    pub(crate) fn bearer(&mut self, token: &SecretString, source: &str) -> Result<(), ProviderError> {
+        self.secret("authorization", "Bearer ", token, source)
     }
 
     /// Adds a header with a key, `prefix` before it. `source` says where the key came from.

@@ -5,24 +5,33 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt, stream};
-use robota_core::{ModelEvent, ModelRequest, ModelStream, Provider, ProviderError, ProviderInfo};
+use robota_core::{
+    FinishReason, ModelEvent, ModelRequest, ModelStream, NativeWebTools, NativeWebToolsReport, Provider,
+    ProviderError, ProviderErrorKind, ProviderInfo,
+};
 use sse_stream::Sse;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::anthropic::{self, AnthropicOptions};
+use crate::api_error::ApiError;
 use crate::capture::Capture;
 use crate::endpoint::Endpoint;
+use crate::excerpt::excerpt;
 use crate::http::{Answer, Exchange, FrameFault, Frames};
-use crate::openai::{self, OpenAiOptions};
-use crate::wire::{Decoder, Encoded, Events, Fault, Progress, Wire};
+use crate::listed_model::{ListedModel, ModelPage};
+use crate::tool_names::ToolNames;
+use crate::wire::{Decoder, Encoded, Events, Fault, MAX_CALLS, Progress, Wire};
 
 /// How long a server may keep the connection open after the answer is complete. Bounds the wait for
 /// token counts that some servers send last, and for servers that never close.
 const AFTERMATH: Duration = Duration::from_secs(5);
 
-/// How often one call is sent again because the server does not know an optional field.
-const MAX_CORRECTIONS: u32 = 2;
+/// Parts of a list of models that are asked for at most.
+const MAX_PAGES: usize = 50;
+
+/// How often one call is sent again because the server does not know an optional field. Each time it is written
+/// otherwise than before.
+const MAX_CORRECTIONS: u32 = 12;
 
 /// A model API reached over HTTP. Cloning shares client and connections.
 ///
@@ -33,37 +42,68 @@ pub struct HttpProvider(Arc<Service>);
 
 struct Service {
     info: ProviderInfo,
+    tool_names: ToolNames,
     wire: Box<dyn Wire>,
     exchange: Exchange,
 }
 
 impl HttpProvider {
-    /// A provider for an Anthropic Messages API.
-    ///
-    /// # Errors
-    ///
-    /// `Configuration`, when the vendor's own endpoint has no key, or an option cannot be used.
-    pub fn anthropic(options: AnthropicOptions) -> Result<Self, ProviderError> {
-        anthropic::provider(options)
-    }
-
-    /// A provider for an OpenAI Chat Completions API.
-    ///
-    /// # Errors
-    ///
-    /// `Configuration`, when the vendor's own endpoint has no key, or an option cannot be used.
-    pub fn openai(options: OpenAiOptions) -> Result<Self, ProviderError> {
-        openai::provider(options)
-    }
-
     pub(crate) fn new(endpoint: Endpoint, wire: Box<dyn Wire>) -> Self {
-        Self(Arc::new(Service { info: endpoint.info.clone(), wire, exchange: Exchange::new(endpoint) }))
+        Self(Arc::new(Service {
+            info: endpoint.info.clone(),
+            tool_names: ToolNames::default(),
+            wire,
+            exchange: Exchange::new(endpoint),
+        }))
     }
 
     /// Where requests are posted, without password and query.
     #[must_use]
     pub fn url(&self) -> &str {
         self.0.exchange.reporter.url()
+    }
+
+    /// The models that the service offers, in its order.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, when the API has no list; otherwise as model calls fail.
+    pub async fn models(&self) -> Result<Vec<ListedModel>, ProviderError> {
+        let Service { wire, exchange, info, .. } = &*self.0;
+        let mut models = Vec::new();
+        let mut page = None;
+        for _ in 0..MAX_PAGES {
+            let Some(question) = wire.list_models(page.as_deref()) else {
+                let message = format!("the API of the provider {} does not list its models", info.id);
+                return Err(ProviderError::new(ProviderErrorKind::NotFound, message));
+            };
+            let ModelPage { models: more, next } = exchange.ask(question).await?;
+            models.extend(more);
+            page = next;
+            if page.is_none() {
+                break;
+            }
+        }
+        Ok(models)
+    }
+
+    /// How many tokens `request` has, as the service counts them; `None` where it does not count.
+    ///
+    /// # Errors
+    ///
+    /// As model calls fail.
+    pub async fn count_tokens(&self, request: &ModelRequest) -> Result<Option<u64>, ProviderError> {
+        let (request, _) = self.0.tool_names.carry(request.clone());
+        match self.0.wire.count_tokens(&request) {
+            Some(question) => self.0.exchange.ask(question).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// A fresh reader for the answer to `request`.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
+        self.0.wire.decoder(request)
     }
 
     /// Builds the HTTP client now rather than with the first call. For an `https` address that loads
@@ -87,8 +127,13 @@ impl Provider for HttpProvider {
         &self.0.info
     }
 
+    fn configure_native_web_tools(&self, model: &str, wanted: NativeWebTools) -> NativeWebToolsReport {
+        self.0.wire.native_web_tools(model, wanted)
+    }
+
     fn stream(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {
-        let decoder = self.0.wire.decoder(&request);
+        let (request, names) = self.0.tool_names.carry(request);
+        let decoder = names.read_by(self.0.wire.decoder(&request));
         let call = Box::new(Call {
             service: Arc::clone(&self.0),
             capture: Capture::new(request.raw_capture),
@@ -99,6 +144,8 @@ impl Provider for HttpProvider {
             corrections: 0,
             request_id: None,
             events: 0,
+            calls: 0,
+            said: false,
             ready: Events::new(),
             failure: None,
         });
@@ -119,6 +166,10 @@ struct Call {
     request_id: Option<String>,
     /// Server-sent events so far.
     events: u64,
+    /// Tool calls so far.
+    calls: usize,
+    /// Something has been given out that a history keeps.
+    said: bool,
     /// Decoded and not yet given out.
     ready: Events,
     /// What ends the call once that is given out.
@@ -139,6 +190,7 @@ impl Call {
     async fn next(&mut self) -> Option<Result<ModelEvent, ProviderError>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
+                self.said |= says_something(&event);
                 return Some(Ok(event));
             }
             let step = match self.state {
@@ -167,10 +219,11 @@ impl Call {
     async fn send(&mut self) -> Result<(), ProviderError> {
         let State::Unsent(encoded) = std::mem::replace(&mut self.state, State::Over) else { return Ok(()) };
         let Service { wire, exchange, .. } = &*self.service;
+        let dialect = encoded.dialect;
         let answer = tokio::select! {
             biased;
             () = self.cancel.cancelled() => return Err(exchange.reporter.cancelled()),
-            answer = exchange.post(encoded.body.into(), self.request.idle_timeout) => answer?,
+            answer = exchange.post(encoded, self.request.idle_timeout) => answer?,
         };
         match answer {
             Answer::Stream { frames, request_id } => {
@@ -179,7 +232,7 @@ impl Call {
             }
             Answer::Refused(refusal) => {
                 self.capture.response(&refusal.body, &mut self.ready);
-                if self.corrections == MAX_CORRECTIONS || !wire.adapt(&refusal.error, encoded.dialect) {
+                if self.corrections == MAX_CORRECTIONS || !wire.adapt(&refusal.error, dialect) {
                     return Err(exchange.reporter.refused(&refusal.error, &self.request.model, refusal.wait));
                 }
                 self.corrections += 1;
@@ -214,8 +267,22 @@ impl Call {
         }
         if self.decoder.progress() == Progress::Finished {
             self.finish();
+            return self.check_said();
         }
         Ok(())
+    }
+
+    /// An answer that says nothing and ends for no reason that anybody knows is a failure: taken as an answer, it would
+    /// end a turn in silence.
+    fn check_said(&mut self) -> Result<(), ProviderError> {
+        let Some(ModelEvent::Finish(FinishReason::Other(reason))) = self.ready.back() else { return Ok(()) };
+        if self.said || self.ready.iter().any(says_something) {
+            return Ok(());
+        }
+        let message = format!("the answer ended without a word ({})", excerpt(reason));
+        self.ready.pop_back();
+        let failure = ApiError { status: Some(502), message, structured: true, ..ApiError::default() };
+        Err(self.explain(Fault::Refused(Box::new(failure)), false))
     }
 
     fn take(&mut self, frame: &Sse) -> Result<(), Fault> {
@@ -223,7 +290,11 @@ impl Call {
         match frame.data.as_deref().filter(|data| !data.trim().is_empty()) {
             Some(data) => {
                 self.capture.stream_event(data, &mut self.ready);
-                self.decoder.frame(frame.event.as_deref(), data, &mut self.ready)
+                let before = self.ready.len();
+                self.decoder.frame(frame.event.as_deref(), data, &mut self.ready)?;
+                let new = self.ready.iter().skip(before);
+                self.calls += new.filter(|event| matches!(event, ModelEvent::ToolCallStart { .. })).count();
+                if self.calls > MAX_CALLS { Err(Fault::too_many_calls()) } else { Ok(()) }
             }
             None => Ok(()),
         }
@@ -269,6 +340,14 @@ impl Call {
             _ => error,
         }
     }
+}
+
+/// Whether a history keeps something of the event.
+fn says_something(event: &ModelEvent) -> bool {
+    matches!(
+        event,
+        ModelEvent::TextDelta(_) | ModelEvent::ToolCallStart { .. } | ModelEvent::NativeContent { .. }
+    )
 }
 
 /// The next event; when the answer is complete without it, only a short while is waited for.

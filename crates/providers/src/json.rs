@@ -42,7 +42,7 @@ pub(crate) fn push_list<T>(
 pub(crate) fn room_for(message: &Message) -> usize {
     let part = |part: &Part| match part {
         Part::Text { text } => text.len(),
-        Part::ImageInline { data, .. } => data.len(),
+        Part::ImageInline { data, .. } | Part::DocumentInline { data, .. } => data.len(),
         Part::ImageUri { uri, .. } => uri.len(),
         _ => 0,
     };

@@ -5,11 +5,11 @@ use std::error::Error as StdError;
 use std::time::Duration;
 
 use reqwest::Url;
-use robota_core::{ProviderError, ProviderErrorKind as Kind};
+use robota_core::{ProviderDefinition, ProviderError, ProviderErrorKind as Kind};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::api_error::ApiError;
-use crate::connection::{ConnectionOptions, Vendor};
+use crate::connection::{ConnectionOptions, key_source, service};
 
 /// Words every error of one provider, and keeps its keys out of them.
 pub(crate) struct Reporter {
@@ -24,16 +24,16 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    pub(crate) fn new(vendor: &Vendor, url: &Url, secrets: Vec<SecretString>) -> Self {
+    pub(crate) fn new(vendor: &ProviderDefinition, url: &Url, secrets: Vec<SecretString>) -> Self {
         let host = match (url.host_str(), url.port_or_known_default()) {
             (Some(host), Some(port)) => format!("{host}:{port}"),
             (host, _) => host.unwrap_or_default().to_owned(),
         };
         Self {
-            service: vendor.service(url),
+            service: service(vendor, url),
             url: format!("{}://{}{}", url.scheme(), shown_host(url), url.path()),
             host,
-            key_source: vendor.key_variable.into(),
+            key_source: key_source(vendor).into(),
             base_url_source: format!("{} or the provider's settings", vendor.base_url_variable).into(),
             secrets,
         }
@@ -66,13 +66,21 @@ impl Reporter {
         if let Some(status) = refusal.status {
             error = error.with_status(status);
         }
-        if let Some(wait) = wait {
+        if let Some(field) = &refusal.param {
+            error = error.with_field(field.clone());
+        }
+        if let Some(wait) = wait.or(refusal.retry_after) {
             error = error.with_retry_after(wait);
+        }
+        // What only the user can change is not asked for again, whatever a service says.
+        let mends = matches!(kind, Kind::Authentication | Kind::Permission);
+        if let Some(should_retry) = refusal.should_retry.filter(|should| !should || !mends) {
+            error = error.with_retryable(should_retry);
         }
         if let Some(id) = &refusal.request_id {
             error = error.with_request_id(id.clone());
         }
-        match self.hint(kind, refusal, model) {
+        match self.hint(kind, refusal, model, wait) {
             Some(hint) => error.with_hint(hint),
             None => error,
         }
@@ -86,6 +94,9 @@ impl Reporter {
                 format!("{service} has no credit left for this key")
             }
             Kind::Permission => format!("{service} does not permit this with the key in use"),
+            Kind::NotFound if refusal.is_about_loading() => {
+                format!("{service} has not loaded the model `{model}`")
+            }
             Kind::NotFound if refusal.is_about_model(model) => {
                 format!("{service} does not know the model `{model}`")
             }
@@ -101,12 +112,21 @@ impl Reporter {
         }
     }
 
-    fn hint(&self, kind: Kind, refusal: &ApiError, model: &str) -> Option<String> {
+    fn hint(&self, kind: Kind, refusal: &ApiError, model: &str, wait: Option<Duration>) -> Option<String> {
         match kind {
+            Kind::RateLimit | Kind::Overloaded if wait.is_some_and(|wait| !wait.is_zero()) => {
+                wait.map(|wait| format!("the service takes requests again in {}", spoken(wait)))
+            }
             Kind::Authentication if self.secrets.is_empty() => Some(format!("set {}", self.key_source)),
             Kind::Authentication => Some(format!("check {}", self.key_source)),
             Kind::Permission if refusal.is_about_credit() => {
                 Some("check billing and plan of the account".into())
+            }
+            Kind::NotFound if refusal.says("try pulling it") => {
+                Some(format!("get it with `ollama pull {model}`"))
+            }
+            Kind::NotFound if refusal.is_about_loading() => {
+                Some(format!("load it in the server, in LM Studio with `lms load {model}`"))
             }
             Kind::NotFound if refusal.is_about_model(model) => {
                 Some("check the name of the model, and whether the key may use it".into())
@@ -137,6 +157,18 @@ impl Reporter {
     pub(crate) fn not_a_stream(&self, status: u16, content_type: &str, beginning: &str) -> ProviderError {
         let content = if content_type.is_empty() { "no content type" } else { content_type };
         let message = format!("{} answered with {content} instead of an event stream: {beginning}", self.url);
+        ProviderError::new(Kind::Protocol, self.scrub(&message))
+            .with_status(status)
+            .with_hint(self.base_url_hint())
+    }
+
+    /// The answer to a question is none.
+    pub(crate) fn no_answer(&self, status: u16, content_type: &str, beginning: &str) -> ProviderError {
+        let content = if content_type.is_empty() { "no content type" } else { content_type };
+        let message = format!(
+            "{} answered with {content}, which is not what this API promises: {beginning}",
+            self.service
+        );
         ProviderError::new(Kind::Protocol, self.scrub(&message))
             .with_status(status)
             .with_hint(self.base_url_hint())
@@ -202,6 +234,16 @@ impl Reporter {
     fn scrub(&self, text: &str) -> String {
         let keys = self.secrets.iter().map(|key| key.expose_secret().trim()).filter(|key| key.len() >= 8);
         keys.fold(text.to_owned(), |text, key| text.replace(key, "[key]"))
+    }
+}
+
+/// A time as people say it, at least a second.
+fn spoken(time: Duration) -> String {
+    let seconds = time.as_secs() + u64::from(time.subsec_nanos() > 0);
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
     }
 }
 

@@ -1,102 +1,18 @@
 //! Providers by name, for programs that take the choice from a user.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use robota_core::{Provider, ProviderError};
 use secrecy::SecretString;
 
-use crate::connection::{ConnectionOptions, Vendor};
+use crate::connection::{ConnectionOptions, base_url, owns};
+use crate::kind::ProviderKind;
+use crate::openai_api::has_chat_alone;
+use crate::options::{ApiSurface, ProviderOptions};
 use crate::{
-    AnthropicOptions, HttpProvider, MaxTokensField, OpenAiOptions, RetryPolicy, Retrying, anthropic, openai,
+    CircuitBreaker, CircuitPolicy, Fallback, FallbackPolicy, HttpProvider, RetryPolicy, Retrying, anthropic,
+    gemini, openai, responses,
 };
-
-/// The model APIs this crate speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ProviderKind {
-    /// Anthropic Messages.
-    Anthropic,
-    /// OpenAI Chat Completions, and every server that speaks it.
-    OpenAi,
-}
-
-impl ProviderKind {
-    /// All of them, the usual one first.
-    pub const ALL: [Self; 2] = [Self::Anthropic, Self::OpenAi];
-
-    /// The name users write, and the id the provider has: `anthropic`, `openai`.
-    #[must_use]
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::Anthropic => "anthropic",
-            Self::OpenAi => "openai",
-        }
-    }
-
-    /// The vendor's name, for people.
-    #[must_use]
-    pub const fn vendor(self) -> &'static str {
-        self.data().name
-    }
-
-    /// The environment variable in which users keep the key.
-    #[must_use]
-    pub const fn key_variable(self) -> &'static str {
-        self.data().key_variable
-    }
-
-    /// The environment variable for a bearer token in place of a key, where there is one.
-    #[must_use]
-    pub const fn auth_token_variable(self) -> Option<&'static str> {
-        match self {
-            Self::Anthropic => Some(anthropic::TOKEN_VARIABLE),
-            Self::OpenAi => None,
-        }
-    }
-
-    /// The environment variable for another base URL.
-    #[must_use]
-    pub const fn base_url_variable(self) -> &'static str {
-        self.data().base_url_variable
-    }
-
-    /// The vendor's own base URL.
-    #[must_use]
-    pub const fn default_base_url(self) -> &'static str {
-        self.data().base_url
-    }
-
-    const fn data(self) -> &'static Vendor {
-        match self {
-            Self::Anthropic => &anthropic::VENDOR,
-            Self::OpenAi => &openai::VENDOR,
-        }
-    }
-}
-
-impl fmt::Display for ProviderKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.id())
-    }
-}
-
-/// A name that is no provider's.
-#[derive(Debug, thiserror::Error)]
-#[error("`{name}` is no provider; there are {}", ProviderKind::ALL.map(ProviderKind::id).join(" and "))]
-pub struct UnknownProvider {
-    name: String,
-}
-
-impl FromStr for ProviderKind {
-    type Err = UnknownProvider;
-
-    fn from_str(name: &str) -> Result<Self, UnknownProvider> {
-        let known = Self::ALL.into_iter().find(|kind| kind.id() == name);
-        known.ok_or_else(|| UnknownProvider { name: name.to_owned() })
-    }
-}
 
 /// A provider as settings describe it. What is `None` keeps the default of its kind.
 #[derive(Clone, Debug)]
@@ -106,15 +22,21 @@ pub struct ProviderSpec {
     pub kind: ProviderKind,
     /// Key of the API.
     pub api_key: Option<SecretString>,
-    /// Bearer token; only [`ProviderKind::Anthropic`] tells it from a key, for others it is the key
-    /// when there is no other.
+    /// Bearer token; where an API does not tell it from a key, it is the key when there is no other.
     pub auth_token: Option<SecretString>,
     /// Most output tokens of requests that do not say.
     pub default_max_output_tokens: Option<u32>,
-    /// Address, timeouts and extras.
+    /// Address and timeouts.
     pub connection: ConnectionOptions,
+    /// What requests carry, and how the API is spoken.
+    pub options: ProviderOptions,
     /// How failed calls are retried.
     pub retry: RetryPolicy,
+    /// When the endpoint is left alone because there is no connection to it.
+    pub circuit: CircuitPolicy,
+    /// Models of the same endpoint that are asked, in this order, when the one of a request does not answer; none by
+    /// default. For models of other providers, a program puts a [`Fallback`] around what it has built.
+    pub fallback_models: Vec<String>,
 }
 
 impl ProviderSpec {
@@ -127,7 +49,10 @@ impl ProviderSpec {
             auth_token: None,
             default_max_output_tokens: None,
             connection: ConnectionOptions::default(),
+            options: ProviderOptions::default(),
             retry: RetryPolicy::default(),
+            circuit: CircuitPolicy::default(),
+            fallback_models: Vec::new(),
         }
     }
 
@@ -138,30 +63,32 @@ impl ProviderSpec {
     ///
     /// `Configuration`, when the vendor's own endpoint has no key, or an option cannot be used.
     pub fn connect(self) -> Result<HttpProvider, ProviderError> {
-        let Self { kind, api_key, auth_token, default_max_output_tokens, connection, .. } = self;
-        match kind {
-            ProviderKind::Anthropic => {
-                let usual = AnthropicOptions::default();
-                HttpProvider::anthropic(AnthropicOptions {
-                    api_key,
-                    auth_token,
-                    default_max_output_tokens: default_max_output_tokens
-                        .unwrap_or(usual.default_max_output_tokens),
-                    connection,
-                })
-            }
-            ProviderKind::OpenAi => HttpProvider::openai(OpenAiOptions {
-                api_key: api_key.or(auth_token),
-                default_max_output_tokens,
-                max_tokens_field: MaxTokensField::default(),
-                inline_markup: None,
-                connection,
-            }),
+        match self.kind {
+            ProviderKind::Anthropic => anthropic::provider(self),
+            ProviderKind::Gemini => gemini::provider(self),
+            _ if self.speaks_responses() => responses::provider(self),
+            _ => openai::provider(self),
         }
+    }
+
+    /// Whether Responses are spoken: as the options say, or else with OpenAI itself, with Azure where it has the API
+    /// without versions, and with Qwen for its own web tools.
+    fn speaks_responses(&self) -> bool {
+        let Self { kind, connection, options, .. } = self;
+        let base = || base_url(kind.definition(), connection);
+        let usual = || match kind {
+            ProviderKind::OpenAi => base().is_ok_and(|url| owns(kind.definition(), &url)),
+            ProviderKind::Azure => {
+                base().is_ok_and(|url| !has_chat_alone(&url, options.api_version.as_deref()))
+            }
+            ProviderKind::Qwen => !options.built_in_web_tools.is_empty(),
+            _ => false,
+        };
+        options.api_surface.map_or_else(usual, |surface| surface == ApiSurface::Responses)
     }
 }
 
-/// The provider of `spec`, with its retries.
+/// The provider of `spec`, with its retries, its circuit breaker and its fallback models.
 ///
 /// For an `https` address the HTTP client is built at the same time on a thread that ends with that,
 /// so that a program's start does not wait for it.
@@ -170,12 +97,22 @@ impl ProviderSpec {
 ///
 /// `Configuration`, when the vendor's own endpoint has no key, or an option cannot be used.
 pub fn build(spec: ProviderSpec) -> Result<Arc<dyn Provider>, ProviderError> {
-    let retry = spec.retry;
+    let (retry, circuit) = (spec.retry, spec.circuit);
+    let fallback_models: Vec<Arc<str>> =
+        spec.fallback_models.iter().map(|model| model.as_str().into()).collect();
     let provider = spec.connect()?;
     if provider.url().starts_with("https:") {
         let early = provider.clone();
         // Without a thread to spare, the first call builds the client.
         let _ = std::thread::Builder::new().name("robota-http".into()).spawn(move || early.warm_up());
     }
-    Ok(Arc::new(Retrying::new(Arc::new(provider), retry)))
+    let guarded = Arc::new(CircuitBreaker::new(Arc::new(provider), circuit));
+    let retrying: Arc<dyn Provider> = Arc::new(Retrying::new(guarded, retry));
+    if fallback_models.is_empty() {
+        return Ok(retrying);
+    }
+    let others = fallback_models.into_iter().map(|model| (Arc::clone(&retrying), model));
+    let policy =
+        FallbackPolicy { restart_cut_streams: retry.restart_cut_streams, ..FallbackPolicy::default() };
+    Ok(Arc::new(Fallback::new(Arc::clone(&retrying), others, policy)))
 }

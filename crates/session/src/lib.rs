@@ -23,6 +23,7 @@ mod files;
 mod lifecycle_hooks;
 mod log;
 mod observer;
+mod output_schema;
 mod outputs;
 mod permission;
 mod printable;
@@ -50,10 +51,11 @@ pub use log::{
     PayloadSource, Subscription, Tail, redacting_filter,
 };
 pub use observer::{CompactEvent, SessionObserver, ToolExecution};
+pub use output_schema::{InvalidSchema, OutputSchema};
 pub use permission::{ExternalApproval, PermissionAnswer, PermissionHandler, PermissionRequest, RuleKeeper};
 pub use replay::{
     CompactionReplay, Divergence, Expand, ReplayIssue, ReplayIssueCode, ReplayReport, ReplayValidation,
-    ReplayValidator, ReplayedTurn, SessionReplayRecord, TurnReplay, expand, replay,
+    ReplayValidator, ReplayedTurn, SessionReplayRecord, TurnReplay, expand, recorded_answers, replay,
     replay_session_log_entries, validate_session_replay_log_entries, validate_session_replay_log_items,
 };
 pub use session::{Denial, InjectedRole, Prompt, Session, SessionOptions, TurnOutcome};

@@ -15,6 +15,10 @@ pub trait SessionObserver: Send + Sync {
     /// The model has said more (`onTextDelta`).
     fn text_delta(&self, _delta: &str) {}
 
+    /// What the model has said of this answer is void: the call failed in the middle of it and is made again,
+    /// or another model is asked. The answer begins anew.
+    fn answer_abandoned(&self) {}
+
     /// A tool call begins or ends (`onToolExecution`). Each call has one start and one end, with the same
     /// id, whether it ran, was denied, or named a tool that does not exist.
     fn tool_execution(&self, _execution: &ToolExecution) {}
@@ -97,6 +101,8 @@ impl Observed {
     pub(crate) fn tell(&self, kind: &EventKind) {
         match kind {
             EventKind::TextDelta { delta } => self.observer.text_delta(delta),
+            EventKind::ProviderRetry { abandoned: true, .. }
+            | EventKind::ProviderFallback { abandoned: true, .. } => self.observer.answer_abandoned(),
             EventKind::Context(state) => self.observer.context_update(state),
             EventKind::ToolExecutionRequest { tool_name, tool_call_id, parameters, .. } => {
                 self.memory().arguments.insert(tool_call_id.clone(), parameters.clone());

@@ -2,8 +2,9 @@
 //!
 //! Programs that talk to language models are hard to test against the real thing: it costs money, it
 //! never answers twice alike, and it fails only when nobody looks. This crate has a server on loopback that
-//! speaks the wire formats of [Anthropic Messages](Dialect::AnthropicMessages) and
-//! [OpenAI Chat Completions](Dialect::OpenAiChat) over real HTTP, streamed and whole, and gives the
+//! speaks the wire formats of [Anthropic Messages](Dialect::AnthropicMessages),
+//! [OpenAI Chat Completions](Dialect::OpenAiChat), [OpenAI Responses](Dialect::OpenAiResponses) and
+//! [Google Gemini](Dialect::Gemini) over real HTTP, streamed and whole, and gives the
 //! replies of a [`Script`]. Any client in any language can be pointed at it.
 //!
 //! ```
@@ -33,12 +34,12 @@
 //! # What a reply can do
 //!
 //! A [`Reply`] is a list of [`Step`]s free of any wire format: text, thinking, tool calls (in odd
-//! pieces, or malformed), token counts, the reason of the end. It can also go wrong in all the
+//! pieces, or malformed), tools of the service with sources, token counts, the reason of the end. It can also go wrong in all the
 //! ways real services do: [error statuses](Reply::error), [HTML instead of JSON](Reply::body),
 //! [errors within a stream](Reply::stream_error), [broken connections](Reply::cut),
 //! [answers that never come](Reply::hang_up). What only looks odd must change nothing for a client:
 //! [chunks of one byte](Reply::chunk_bytes), [CR LF](Reply::crlf), [comments](Reply::comments),
-//! [pings](Reply::ping).
+//! [pings](Reply::ping), [compression](Reply::gzip), [rubbish after the end](Reply::trailing).
 //!
 //! Nothing waits for time. A reply stops at a [gate](Reply::gate) until the test, which can wait for
 //! that moment, [opens](Gate::open) it: this is how an abort in the middle of a stream is tested.
@@ -66,6 +67,7 @@ mod ambient;
 mod director;
 mod events;
 mod gate;
+mod gemini_request;
 mod hooks;
 mod invariants;
 mod patience;

@@ -95,7 +95,7 @@ async fn work(
         .map_err(|error| Failure::new(Exit::Failed, format!("signals cannot be listened to: {error}")))?;
     let session = Arc::new(composition.open(flags).await?);
     let view = View::new(flags, composition, &session);
-    let exit = drive(&session, TASK.to_owned(), view, &mut signals).await?;
+    let exit = drive(&session, TASK.into(), view, &mut signals).await?;
     session.shutdown("other").await.map_err(|error| session_failure(&error))?;
     output.line("\nWhat changed:");
     output.write(&project.diff()?);

@@ -17,7 +17,7 @@ impl Effective {
     /// Reads the settings as a run with `args` would.
     pub(crate) fn of(args: &PolicyArgs) -> Result<Self, Failure> {
         let (host, paths, settings) = folder(args)?;
-        let environment = settings.environment(&host.environment);
+        let environment = settings.environment(&host.environment, &robota_providers::definitions());
         let overrides = overrides_of(args);
         let permissions = EffectivePermissions::resolve(&paths, &settings, &environment, &overrides)
             .map_err(|error| Failure::from_error(exit_of_assembly(&error), &error).with_hint(error.hint()))?;

@@ -7,13 +7,15 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use robota_core::{
-    Ambient, Body, EventKind, HistoryMutation, Message, ModelInfo, RequestPurpose, SessionId, ToolCall,
-    TurnEnd, Usage,
+    Ambient, Body, EventKind, HistoryMutation, Message, NativeWebToolsReport, RequestPurpose, SessionId,
+    ToolCall, TurnEnd, Usage,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::ending::Ending;
-use super::remarks::deeds;
+use super::parts::content_of;
+use super::remarks::{deeds, remarks};
+use super::spending::Spending;
 use crate::exit::Failure;
 
 /// Clients of the protocol compare this version; older ones are warned about.
@@ -27,14 +29,14 @@ pub(crate) struct SessionFacts<'a> {
     pub(crate) tools: Vec<String>,
     pub(crate) permission_mode: &'a str,
     pub(crate) api_key_source: &'a str,
+    pub(crate) native_web_tools: Option<&'a NativeWebToolsReport>,
 }
 
 /// Turns the events of one turn into frames.
 pub(crate) struct Frames {
     ambient: Ambient,
     session_id: SessionId,
-    model: String,
-    model_info: ModelInfo,
+    spending: Spending,
     tool_results: HashMap<String, Value>,
     denials: Vec<Value>,
     stop_reason: Value,
@@ -44,12 +46,11 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    pub(crate) fn new(facts: &SessionFacts<'_>, model_info: ModelInfo, ambient: Ambient) -> Self {
+    pub(crate) fn new(facts: &SessionFacts<'_>, spending: Spending, ambient: Ambient) -> Self {
         Self {
             ambient,
             session_id: facts.session_id.clone(),
-            model: facts.model.to_owned(),
-            model_info,
+            spending,
             tool_results: HashMap::new(),
             denials: Vec::new(),
             stop_reason: Value::Null,
@@ -68,7 +69,7 @@ impl Frames {
 
     /// The first frame of a turn.
     pub(crate) fn init(&self, facts: &SessionFacts<'_>) -> Value {
-        self.frame(json!({
+        let mut frame = self.frame(json!({
             "type": "system",
             "subtype": "init",
             "cwd": facts.cwd.to_string_lossy(),
@@ -84,12 +85,19 @@ impl Frames {
             "agents": [],
             "claude_code_version": PROTOCOL_VERSION,
             "robota_version": env!("CARGO_PKG_VERSION"),
-        }))
+        }));
+        let supported =
+            |report: &&NativeWebToolsReport| report.web_search.supported || report.web_fetch.supported;
+        if let Some(report) = facts.native_web_tools.filter(supported) {
+            insert(&mut frame, "native_web_tools", json!(report));
+        }
+        frame
     }
 
     /// The frames of one event, in order; the last event of a turn gives its result.
     pub(crate) fn of(&mut self, kind: &EventKind) -> Vec<Value> {
         self.ending.note(kind);
+        self.spending.note(kind);
         let status = self.status(kind);
         let mut frames = match kind {
             EventKind::HistoryMutation(HistoryMutation::AppendMessage { message, .. }) => {
@@ -103,12 +111,17 @@ impl Frames {
                 self.tool_results.insert(tool_call_id.clone(), result.clone());
                 Vec::new()
             }
-            EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, status } => {
+            EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, status, .. } => {
                 vec![self.frame(json!({
                     "type": "system", "subtype": "api_retry", "attempt": attempt.saturating_sub(1),
                     "max_retries": max_attempts.saturating_sub(1),
                     "retry_delay_ms": delay_ms, "error_status": status, "error": reason,
                 }))]
+            }
+            EventKind::ProviderFallback { .. } => {
+                let told = remarks(kind);
+                let plain = told.iter().map(|text| text.trim_start_matches("… "));
+                plain.map(|text| self.informational(text, "warning")).collect()
             }
             EventKind::PermissionDenied { tool_name, tool_call_id, parameters, reason, .. } => {
                 self.denials.push(json!({
@@ -134,6 +147,7 @@ impl Frames {
                 let failed = failures.iter().map(|text| self.said(hook_event_name, text, "warning"));
                 said.chain(failed).collect()
             }
+            EventKind::ServerTool { tool, query } => vec![self.server_tool(tool, query)],
             EventKind::PermissionResolved { note: Some(note), .. } => vec![self.informational(note, "info")],
             EventKind::Complete { ended, rounds, usage, duration_ms, api_duration_ms, .. } => {
                 vec![self.result(*ended, *rounds, *usage, *duration_ms, *api_duration_ms)]
@@ -142,6 +156,12 @@ impl Frames {
         };
         frames.splice(0..0, status);
         frames
+    }
+
+    fn server_tool(&self, tool: &str, query: &str) -> Value {
+        let mut frame = self.informational(&format!("the provider runs {tool}: {query}"), "info");
+        insert(&mut frame, "server_tool", json!({"name": tool, "query": query}));
+        frame
     }
 
     /// Says when summarising begins, and when it is over, whether it came to anything or not.
@@ -185,7 +205,8 @@ impl Frames {
                 let blocks = thinking.chain(text).chain(calls);
                 blocks.map(|block| self.assistant(&message.id, &block, usage)).collect()
             }
-            Body::Tool { content, tool_call_id, is_error, .. } => {
+            Body::Tool { content, tool_call_id, is_error, parts, .. } => {
+                let content = content_of(content, parts);
                 let mut block =
                     json!({"type": "tool_result", "tool_use_id": tool_call_id, "content": content});
                 if *is_error {
@@ -209,7 +230,7 @@ impl Frames {
             "type": "assistant",
             "parent_tool_use_id": null,
             "message": {
-                "id": message_id, "type": "message", "role": "assistant", "model": self.model,
+                "id": message_id, "type": "message", "role": "assistant", "model": self.spending.model(),
                 "content": [block], "stop_reason": null, "usage": anthropic_usage(usage),
             },
         }))
@@ -223,7 +244,7 @@ impl Frames {
         duration_ms: u64,
         api_duration_ms: u64,
     ) -> Value {
-        let cost = self.model_info.cost(&usage).unwrap_or(0.0);
+        let (cost, models) = self.spending.of(usage);
         let mut frame = self.frame(json!({
             "type": "result",
             "subtype": "success",
@@ -234,29 +255,13 @@ impl Frames {
             "stop_reason": self.stop_reason,
             "total_cost_usd": cost,
             "usage": anthropic_usage(usage),
-            "modelUsage": self.model_usage(usage, cost),
+            "modelUsage": models,
             "permission_denials": self.denials,
         }));
         for (key, value) in self.ending.fields(ended) {
             insert(&mut frame, key, value);
         }
         frame
-    }
-
-    fn model_usage(&self, usage: Usage, cost: f64) -> Value {
-        let mut models = Map::new();
-        let facts = json!({
-            "inputTokens": usage.input_tokens,
-            "outputTokens": usage.output_tokens,
-            "cacheReadInputTokens": usage.cache_read_tokens,
-            "cacheCreationInputTokens": usage.cache_write_tokens,
-            "webSearchRequests": 0,
-            "costUSD": cost,
-            "contextWindow": self.model_info.context_window,
-            "maxOutputTokens": self.model_info.max_output_tokens,
-        });
-        models.insert(self.model.clone(), facts);
-        Value::Object(models)
     }
 
     /// The frame with what every frame carries.
@@ -280,7 +285,7 @@ pub(crate) fn startup_failure(failure: &Failure, session_id: &str, ambient: &Amb
 }
 
 fn tool_use(call: &ToolCall) -> Value {
-    let input = serde_json::from_str::<Map<String, Value>>(&call.arguments).unwrap_or_default();
+    let input = Some(call.parameters()).filter(Value::is_object).unwrap_or_else(|| json!({}));
     json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
 }
 
@@ -316,8 +321,11 @@ mod tests {
             tools: Vec::new(),
             permission_mode: "default",
             api_key_source: "none",
+            native_web_tools: None,
         };
-        let mut frames = Frames::new(&facts, ModelTable::builtin().lookup("m"), fixed_ambient());
+        let named = |name: &str| (name.to_owned(), ModelTable::builtin().lookup(name));
+        let spending = Spending::new(named("m"), [named("claude-haiku-4-5")]);
+        let mut frames = Frames::new(&facts, spending, fixed_ambient());
         let mut written: Vec<Value> = kinds.into_iter().flat_map(|kind| frames.of(&kind)).collect();
         for fields in written.iter_mut().filter_map(Value::as_object_mut) {
             assert_eq!(fields.shift_remove("session_id"), Some(json!("s1")));
@@ -441,5 +449,61 @@ mod tests {
         assert_eq!(aborted(TurnAbortReason::Interrupted)[..2], told);
         assert_eq!(aborted(TurnAbortReason::Interrupted)[2], json!(["the turn was interrupted"]));
         assert_eq!(aborted(TurnAbortReason::Timeout)[2], json!(["the turn was aborted: it took too long"]));
+    }
+
+    #[test]
+    fn what_the_provider_runs_by_itself_is_told() {
+        let search = EventKind::ServerTool { tool: "web_search".into(), query: "bolts".into() };
+        let told = frames_of([search]);
+        assert_eq!(told[0]["content"], "the provider runs web_search: bolts");
+        assert_eq!(told[0]["server_tool"], json!({"name": "web_search", "query": "bolts"}));
+    }
+
+    #[test]
+    fn what_another_model_answers_is_told_and_paid_as_its_own() {
+        let event = |fields: Value| serde_json::from_value::<EventKind>(fields).unwrap();
+        let request = || {
+            event(
+                json!({"event": "provider_request", "round": 1, "provider": "p", "model": "m", "history": HistoryRef::default()}),
+            )
+        };
+        let usage = |input_tokens| Usage { input_tokens, output_tokens: 1, ..Usage::default() };
+        let answered = |usage: Usage| EventKind::ProviderResponseNormalized {
+            round: 1,
+            message_id: "a".into(),
+            response_id: None,
+            model: "dated".into(),
+            finish_reason: robota_core::FinishReason::EndTurn,
+            usage,
+            tool_calls_count: 0,
+            renamed_calls: serde_json::Map::new(),
+        };
+        let fallback = event(
+            json!({"event": "provider_fallback", "provider": "p", "model": "claude-haiku-4-5", "reason": "busy"}),
+        );
+        let complete = EventKind::Complete {
+            ended: TurnEnd::Completed,
+            rounds: 2,
+            usage: Usage { input_tokens: 1_000_007, output_tokens: 2, ..Usage::default() },
+            history: HistoryRef::default(),
+            duration_ms: 1,
+            api_duration_ms: 1,
+        };
+        let frames = frames_of([
+            request(),
+            answered(usage(7)),
+            request(),
+            fallback,
+            answered(usage(1_000_000)),
+            complete,
+        ]);
+        assert_eq!(frames[0]["content"], "busy; claude-haiku-4-5 (p) is asked instead");
+        let models = &frames[1]["modelUsage"];
+        assert_eq!(
+            (&models["m"]["inputTokens"], &models["claude-haiku-4-5"]["inputTokens"]),
+            (&json!(7), &json!(1_000_000))
+        );
+        let haiku = ModelTable::builtin().lookup("claude-haiku-4-5").cost(&usage(1_000_000));
+        assert_eq!(frames[1]["total_cost_usd"].as_f64(), haiku);
     }
 }

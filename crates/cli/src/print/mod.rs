@@ -2,7 +2,9 @@
 
 mod ending;
 mod frames;
+pub(crate) mod parts;
 pub(crate) mod remarks;
+mod spending;
 pub(crate) mod text;
 mod view;
 
@@ -10,12 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use robota_core::TurnEnd;
-use robota_session::{Session, TurnOutcome};
+use robota_session::{Prompt, Session, TurnOutcome};
 
 use crate::args::RunArgs;
 use crate::compose::{Composition, compose, session_failure};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
+use crate::json_schema;
 use crate::prompt_input;
 use crate::signals::{Asked, Signals};
 use crate::stdout::complain;
@@ -54,10 +57,12 @@ pub(crate) fn run(args: &RunArgs) -> Exit {
     })
 }
 
-fn prepare(args: &RunArgs) -> Result<(String, Composition), Failure> {
+fn prepare(args: &RunArgs) -> Result<(Prompt, Composition), Failure> {
     let host = Host::of_process()?;
+    let schema = args.json_schema.as_deref().map(json_schema::read).transpose()?;
     let composition = compose(&host, args)?;
-    let prompt = prompt_input::read(&args.prompt)?;
+    let mut prompt = Prompt::new(prompt_input::read(&args.prompt)?);
+    prompt.output_schema = schema;
     Ok((prompt, composition))
 }
 
@@ -70,7 +75,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|error| Failure::new(Exit::Failed, format!("the async runtime cannot be started: {error}")))
 }
 
-async fn answer(args: &RunArgs, prompt: String, composition: Composition) -> Result<Exit, Failure> {
+async fn answer(args: &RunArgs, prompt: Prompt, composition: Composition) -> Result<Exit, Failure> {
     let mut signals = Signals::listen()
         .map_err(|error| Failure::new(Exit::Failed, format!("signals cannot be listened to: {error}")))?;
     // Hooks of its start may take long; ended in the middle, there is no session to close.
@@ -86,7 +91,11 @@ async fn answer(args: &RunArgs, prompt: String, composition: Composition) -> Res
         }
     }
     // A program that starts robota cannot ask why a rule of its project does not count, so this is always said.
-    composition.ignored.iter().for_each(|notice| complain(&format!("note: {notice}")));
+    composition
+        .ignored
+        .iter()
+        .chain(&composition.limits)
+        .for_each(|notice| complain(&format!("note: {notice}")));
     let view = View::new(args, &composition, &session);
     let exit = drive(&session, prompt, view, &mut signals).await?;
     let mut events = session.subscribe();
@@ -116,7 +125,7 @@ async fn answer(args: &RunArgs, prompt: String, composition: Composition) -> Res
 /// When the answer could not be written to standard output.
 pub(crate) async fn drive(
     session: &Arc<Session>,
-    prompt: String,
+    prompt: Prompt,
     mut view: View,
     signals: &mut Signals,
 ) -> Result<Exit, Failure> {
@@ -149,7 +158,7 @@ pub(crate) async fn drive(
     }
 }
 
-async fn follow(session: &Arc<Session>, prompt: String, view: &mut View, signals: &mut Signals) -> Ended {
+async fn follow(session: &Arc<Session>, prompt: Prompt, view: &mut View, signals: &mut Signals) -> Ended {
     let mut events = session.subscribe();
     let running = Arc::clone(session);
     let mut turn = tokio::spawn(async move { running.run(prompt).await });

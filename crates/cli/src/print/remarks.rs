@@ -8,10 +8,14 @@ use crate::harmless::one_line;
 /// The lines of an event; most have none.
 pub(crate) fn remarks(kind: &EventKind) -> Vec<String> {
     match kind {
-        EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, .. } => {
+        EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, abandoned, .. } => {
             let seconds = *delay_ms as f64 / 1000.0;
-            let reason = one_line(reason);
-            vec![format!("… {reason}; attempt {attempt} of {max_attempts} in {seconds:.1} s")]
+            let (reason, void) = (one_line(reason), void(*abandoned));
+            vec![format!("… {reason}; {void}attempt {attempt} of {max_attempts} in {seconds:.1} s")]
+        }
+        EventKind::ProviderFallback { provider, model, reason, abandoned } => {
+            let [provider, model, reason] = [provider, model, reason].map(|text| one_line(text));
+            vec![format!("… {reason}; {}{model} ({provider}) is asked instead", void(*abandoned))]
         }
         EventKind::ContextCompact { before, after, .. } => {
             let (before, after) = (tokens(before.used_tokens), tokens(after.used_tokens));
@@ -29,6 +33,11 @@ pub(crate) fn remarks(kind: &EventKind) -> Vec<String> {
         EventKind::PermissionResolved { note: Some(note), .. } => vec![format!("rule {}", one_line(note))],
         _ => Vec::new(),
     }
+}
+
+/// Says of an answer that broke off whether some of it is to be seen.
+const fn void(abandoned: bool) -> &'static str {
+    if abandoned { "the answer so far is void and begins anew: " } else { "" }
 }
 
 /// What hooks did to a turn that no other event tells of.
@@ -76,6 +85,22 @@ mod tests {
             "usage": robota_core::Usage::default(),
         });
         assert_eq!(told(kind), ["compacted: 168k → 1.2k tokens"]);
+    }
+
+    #[test]
+    fn a_broken_answer_is_said_to_be_void() {
+        let retry = |abandoned: bool| {
+            json!({
+                "event": "provider_retry", "attempt": 2, "maxAttempts": 5, "delayMs": 500, "reason": "cut\noff",
+                "abandoned": abandoned,
+            })
+        };
+        assert_eq!(told(retry(false)), ["… cut off; attempt 2 of 5 in 0.5 s"]);
+        let void = "… cut off; the answer so far is void and begins anew: attempt 2 of 5 in 0.5 s";
+        assert_eq!(told(retry(true)), [void]);
+        let fallback =
+            json!({"event": "provider_fallback", "provider": "openai", "model": "m-2", "reason": "busy"});
+        assert_eq!(told(fallback), ["… busy; m-2 (openai) is asked instead"]);
     }
 
     #[test]

@@ -29,13 +29,18 @@ pub(crate) struct TextView {
     separate: bool,
     /// The model has said something in this turn.
     spoke: bool,
+    /// The answer is a value, and its words are not shown.
+    structured: bool,
     denied: Vec<(String, Vec<String>)>,
+    /// What was said last of another model that answers: each of its calls tells it again.
+    fallback: Vec<String>,
     ending: Ending,
 }
 
 impl TextView {
     /// A view that shows tool calls when standard error is a terminal, or when `verbose`.
-    pub(crate) fn new(verbose: bool, no_color: bool) -> Self {
+    /// With `structured`, standard output gets the value that the answer is, and nothing else.
+    pub(crate) fn new(verbose: bool, no_color: bool, structured: bool) -> Self {
         let (out, err) = (stdout().is_terminal(), stderr().is_terminal());
         Self {
             printer: Printer::start(),
@@ -46,7 +51,9 @@ impl TextView {
             mid_line: false,
             separate: false,
             spoke: false,
+            structured,
             denied: Vec::new(),
+            fallback: Vec::new(),
             ending: Ending::default(),
         }
     }
@@ -55,7 +62,9 @@ impl TextView {
     pub(crate) fn show(&mut self, kind: &EventKind) {
         self.ending.note(kind);
         match kind {
+            EventKind::TextDelta { .. } if self.structured => self.spoke = true,
             EventKind::TextDelta { delta } => self.text(delta),
+            EventKind::StructuredOutput { value, .. } => self.out(&format!("{value}\n")),
             EventKind::ProviderRequest { .. } => self.separate = self.separate || self.mid_line,
             EventKind::ToolExecutionRequest { tool_name, parameters, .. } if self.activity => {
                 self.note(&format!("● {} {}", one_line(tool_name), first_argument(parameters)));
@@ -63,11 +72,23 @@ impl TextView {
             EventKind::ToolExecutionResult { success: false, error_code, result, .. } if self.activity => {
                 self.note(&format!("  ✗ {}", failure(error_code.as_deref(), result.as_ref())));
             }
+            EventKind::ServerTool { tool, query } if self.activity => {
+                self.note(&format!("● {} {} (run by the provider)", one_line(tool), shortened(query)));
+            }
             EventKind::PermissionDenied { tool_name, parameters, reason, allow_rules, .. } => {
                 let call = format!("{} {}", one_line(tool_name), first_argument(parameters));
                 self.denied.push((format!("{call}: {}", one_line(reason)), allow_rules.clone()));
             }
             EventKind::Complete { ended, .. } => self.end(*ended),
+            EventKind::ProviderRetry { abandoned: true, .. }
+            | EventKind::ProviderFallback { abandoned: true, .. } => self.begin_anew(kind),
+            EventKind::ProviderFallback { .. } => {
+                let lines = remarks(kind);
+                if lines != self.fallback {
+                    lines.iter().for_each(|line| self.note(line));
+                    self.fallback = lines;
+                }
+            }
             kind => remarks(kind).iter().for_each(|line| self.note(line)),
         }
     }
@@ -92,6 +113,9 @@ impl TextView {
 
     /// Says why an answer is not the model's last word, where the text alone would not show it.
     fn end(&mut self, ended: TurnEnd) {
+        if ended == TurnEnd::Completed {
+            self.sources();
+        }
         let note = match ended {
             TurnEnd::MaxRounds => "note: stopped after the rounds that --max-turns allows",
             TurnEnd::ContextFull => {
@@ -114,6 +138,28 @@ impl TextView {
         self.printer.err(note);
     }
 
+    /// What stands there of the answer is void: says so, and lets the answer begin on a line of its own.
+    fn begin_anew(&mut self, kind: &EventKind) {
+        self.end_line();
+        self.separate = false;
+        remarks(kind).iter().for_each(|line| self.note(line));
+    }
+
+    /// The sources of the answer, which are a part of it.
+    fn sources(&mut self) {
+        let sources = self.ending.sources();
+        if sources.is_empty() || self.structured {
+            return;
+        }
+        self.end_line();
+        let lines: String = sources.iter().map(|source| format!("- {source}\n")).collect();
+        self.out(&format!("\nSources:\n{lines}"));
+    }
+
+    fn out(&self, text: &str) {
+        self.printer.out(if self.terminal { lines(text) } else { text.to_owned() });
+    }
+
     fn end_line(&mut self) {
         if self.mid_line {
             self.printer.out("\n");
@@ -129,7 +175,7 @@ impl TextView {
             self.printer.out(if self.mid_line { "\n\n" } else { "\n" });
             self.separate = false;
         }
-        self.printer.out(if self.terminal { lines(delta) } else { delta.to_owned() });
+        self.out(delta);
         self.mid_line = !delta.ends_with('\n');
         self.spoke = true;
     }
@@ -157,7 +203,12 @@ pub(crate) fn first_argument(parameters: &Value) -> String {
         Some(other) => other.to_string(),
         None => String::new(),
     };
-    let line = one_line(&text);
+    shortened(&text)
+}
+
+/// `text` on one line, and not too long.
+fn shortened(text: &str) -> String {
+    let line = one_line(text);
     match line.char_indices().nth(MAX_ARGUMENT) {
         Some((cut, _)) => format!("{}…", line.get(..cut).unwrap_or_default()),
         None => line,

@@ -7,6 +7,7 @@ use robota_session::Session;
 use serde_json::Value;
 
 use super::frames::{Frames, SessionFacts, startup_failure};
+use super::spending::Spending;
 use super::text::TextView;
 use crate::args::{OutputFormat, RunArgs};
 use crate::compose::Composition;
@@ -44,7 +45,11 @@ impl View {
 
     fn begin(args: &RunArgs, composition: &Composition, session: &Session) -> Self {
         if !args.output_format.is_json() {
-            return Self::Text(Box::new(TextView::new(args.verbose, host::no_color())));
+            return Self::Text(Box::new(TextView::new(
+                args.verbose,
+                host::no_color(),
+                args.json_schema.is_some(),
+            )));
         }
         let options = &composition.assembly.options;
         let facts = SessionFacts {
@@ -53,9 +58,12 @@ impl View {
             model: &composition.model.model,
             tools: options.tools.iter().map(|tool| tool.spec().name.clone()).collect(),
             permission_mode: session.permission_mode().as_str(),
+            native_web_tools: session.native_web_tools(),
             api_key_source: if composition.model.credential.is_some() { "user" } else { "none" },
         };
-        let frames = Frames::new(&facts, composition.model_info.clone(), options.ambient.clone());
+        let first = (composition.model.model.clone(), composition.model_info.clone());
+        let spending = Spending::new(first, composition.fallback_models.iter().cloned());
+        let frames = Frames::new(&facts, spending, options.ambient.clone());
         let all = args.output_format == OutputFormat::StreamJson;
         let view = FrameView { frames, printer: Printer::start(), all, result_written: false };
         if all {

@@ -1,15 +1,15 @@
 //! `robota session show`.
 
 use robota_core::{
-    Body, CompactTrigger, Event, EventKind, HistoryMutation, HookDecision, Message, MessageState,
+    Body, CompactTrigger, Event, EventKind, HistoryMutation, HookDecision, Message, MessageState, Part,
     PermissionResolution, ToolCall, TurnAbortReason,
 };
 use robota_session::SessionStore;
-use serde_json::Value;
 
 use super::{Shelf, count, json_of, written};
 use crate::exit::{Exit, Failure};
 use crate::harmless::one_line as plain;
+use crate::print::parts::part_label;
 use crate::print::text::first_argument;
 use crate::session_args::Query;
 use crate::stdout::Output;
@@ -106,8 +106,12 @@ fn lines_of_event(event: &Event) -> Vec<String> {
         EventKind::ServerTool { tool, query } => {
             vec![format!("● {} {} (run by the provider)", plain(tool), plain(query))]
         }
+        EventKind::StructuredOutput { repairs, .. } => vec![fits(*repairs)],
         EventKind::ProviderRetry { reason, attempt, .. } => {
             vec![format!("  … {}; attempt {attempt}", plain(reason))]
+        }
+        EventKind::ProviderFallback { provider, model, reason, .. } => {
+            vec![format!("  … {}; {} ({}) is asked instead", plain(reason), plain(model), plain(provider))]
         }
         EventKind::Hook { .. } => lines_of_hook(&event.kind),
         EventKind::ContextCompact { trigger, before, after, summarized_messages, kept_messages, .. } => {
@@ -126,6 +130,14 @@ fn lines_of_event(event: &Event) -> Vec<String> {
         }
         _ => Vec::new(),
     }
+}
+
+fn fits(repairs: u32) -> String {
+    let after = match repairs {
+        0 => String::new(),
+        repairs => format!(", after {}", count(repairs as usize, "repair", "repairs")),
+    };
+    format!("(the answer fits the schema{after})")
 }
 
 fn messages_of(number: usize) -> String {
@@ -215,23 +227,39 @@ const fn abort(reason: TurnAbortReason) -> &'static str {
 
 fn lines_of(message: &Message) -> Vec<String> {
     match &message.body {
-        Body::User { content, .. } => marked("> ", content, usize::MAX),
+        Body::User { content, parts, .. } => {
+            let mut lines = marked("> ", content, usize::MAX);
+            lines.extend(attachments("> ", parts));
+            lines
+        }
         Body::System { content } => marked("# ", content, RESULT_LINES),
-        Body::Assistant { content, tool_calls, .. } => {
+        Body::Assistant { content, tool_calls, parts, .. } => {
             let mut lines = marked("", content.as_deref().unwrap_or_default(), usize::MAX);
             if message.state == MessageState::Interrupted {
                 lines.push("(interrupted)".to_owned());
             }
             lines.extend(tool_calls.iter().map(call_line));
+            if lines.is_empty() && !parts.is_empty() {
+                lines.push("(what the provider did by itself)".to_owned());
+            }
             lines
         }
-        Body::Tool { content, .. } => marked("  | ", content, RESULT_LINES),
+        Body::Tool { content, parts, .. } => {
+            let mut lines = marked("  | ", content, RESULT_LINES);
+            lines.extend(attachments("  | ", parts));
+            lines
+        }
     }
 }
 
+/// A line for each image and document. Text beside what was said is not the speaker's.
+fn attachments(mark: &str, parts: &[Part]) -> impl Iterator<Item = String> {
+    let shown = parts.iter().filter(|part| !matches!(part, Part::Text { .. }));
+    shown.filter_map(part_label).map(move |label| format!("{mark}{label}"))
+}
+
 fn call_line(call: &ToolCall) -> String {
-    let parameters = serde_json::from_str::<Value>(&call.arguments).unwrap_or_default();
-    format!("● {} {}", call.name, first_argument(&parameters))
+    format!("● {} {}", call.name, first_argument(&call.parameters()))
 }
 
 /// The lines of a text behind a mark; the rest is counted.

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use robota_core::{
-    Access, PathAccess, PermissionMode, PermissionPolicy, Rule, RuleSet, ToolClass, ToolSpec, Verdict,
+    Access, ModelTable, PathAccess, PermissionMode, PermissionPolicy, Rule, RuleSet, ToolClass, ToolSpec,
+    Verdict,
 };
 use robota_framework::{ProjectPaths, Settings, Variable};
 use robota_testkit::{Script, TempWorkspace};
@@ -32,7 +33,7 @@ mod assembled {
         Assembly, Credential, Environment, ProjectPaths, ProviderOverrides, ResolvedProvider,
         SessionBlueprint, Settings,
     };
-    use robota_providers::ProviderSpec;
+    use robota_providers::{ProviderOptions, ProviderSpec, build, definitions};
 
     #[tokio::main]
     async fn main() -> Result<(), Box<dyn Error>> {
@@ -51,7 +52,8 @@ mod assembled {
     ) -> Result<Assembly, Box<dyn Error>> {
         let paths = ProjectPaths::detect(cwd, home, None)?;
         let settings = Settings::load(&paths, false)?; // true: the user trusts this folder
-        let model = ResolvedProvider::resolve(&settings, &environment, &ProviderOverrides::default())?;
+        let overrides = ProviderOverrides::default(); // what flags would say
+        let model = ResolvedProvider::resolve(&settings, &environment, &overrides, &definitions())?;
         let provider = connect(&model)?;
         Ok(SessionBlueprint::new(paths, settings, environment, model, provider).assemble()?)
     }
@@ -66,9 +68,10 @@ mod assembled {
         }
         spec.connection.base_url.clone_from(&model.base_url);
         spec.connection.idle_timeout = model.idle_timeout;
-        spec.connection.headers.clone_from(&model.options.headers);
-        spec.connection.extra_body.clone_from(&model.options.body);
-        Ok(robota_providers::build(spec)?)
+        if let Some(options) = &model.options {
+            spec.options = ProviderOptions::parse(options)?;
+        }
+        Ok(build(spec)?)
     }
 
     /// Runs one prompt in a new session.
@@ -138,6 +141,40 @@ mod assembled {
                 .collect()
         }
         // docs: end
+    }
+}
+
+mod structured {
+    // docs: structured
+    use std::error::Error;
+
+    use robota_session::{OutputSchema, Prompt, Session};
+    use serde_json::json;
+
+    /// How many bolts there are, as a number that a program can go on with.
+    async fn count_bolts(session: &Session) -> Result<u64, Box<dyn Error>> {
+        let schema = OutputSchema::new(json!({
+            "type": "object",
+            "properties": {"bolts": {"type": "integer", "minimum": 0}},
+            "required": ["bolts"],
+        }))?;
+        let prompt = Prompt::new("How many bolts are in stock?").with_output_schema(schema);
+        let outcome = session.run(prompt).await?;
+        let value = outcome.structured.ok_or("the turn was cut short")?;
+        Ok(value["bolts"].as_u64().unwrap_or_default())
+    }
+    // docs: end
+
+    #[tokio::test]
+    async fn the_value_is_handed_out() {
+        use std::sync::Arc;
+
+        use robota_session::SessionOptions;
+        use robota_testkit::ScriptedProvider;
+
+        let provider = Arc::new(ScriptedProvider::new("{\"bolts\": 12}"));
+        let session = Session::create(SessionOptions::new(provider, "m", "/p")).await.unwrap();
+        assert_eq!(count_bolts(&session).await.unwrap(), 12);
     }
 }
 
@@ -289,6 +326,7 @@ fn the_embedding_guide_shows_the_programs_that_are_compiled_here() {
     let programs = [
         ("assembled", here),
         ("direct", here),
+        ("structured", here),
         ("supervised", supervised),
         ("guarded", guarded),
         ("sandboxed", sandboxed),
@@ -655,4 +693,56 @@ fn anchors(text: &str) -> BTreeSet<String> {
     let kept = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == ' ';
     let anchor = |heading: &str| heading.chars().filter(|letter| kept(*letter)).collect::<String>();
     headings.map(|heading| anchor(heading).to_lowercase().replace(' ', "-")).collect()
+}
+
+#[test]
+fn every_type_of_provider_and_every_provider_command_has_its_row() {
+    let page = read("docs/providers.md");
+    let code = |names: &[&str]| match names {
+        [] => "none".to_owned(),
+        names => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+    };
+    let rows_of = |definition: &robota_core::ProviderDefinition| {
+        let keys: Vec<&str> =
+            definition.key_variables.iter().copied().chain(definition.token_variable).collect();
+        let one = |name: Option<&'static str>| code(name.as_slice());
+        vec![
+            code(&[definition.kind]),
+            code(definition.aliases),
+            one(definition.base_url),
+            code(&keys),
+            code(&[definition.base_url_variable]),
+            code(&[definition.model_variable]),
+            one(definition.default_model),
+        ]
+    };
+    let definitions = robota_providers::definitions();
+    let known: Vec<Vec<String>> = definitions.iter().map(rows_of).collect();
+    assert_eq!(rows(&page, "type"), known);
+    let variables: BTreeSet<&str> = Variable::ALL.iter().map(|variable| variable.name).collect();
+    for definition in &definitions {
+        let own = definition.key_variables.iter().copied().chain(definition.token_variable);
+        for variable in own.chain([definition.base_url_variable, definition.model_variable]) {
+            assert!(variables.contains(variable), "{variable} is not documented");
+        }
+    }
+
+    // Who names no model is not told that nothing is known of the one in use.
+    for model in definitions.iter().filter_map(|definition| definition.default_model) {
+        assert!(ModelTable::builtin().lookup(model).known, "{model} is not in the table");
+    }
+
+    let context = Context::new(Script::new());
+    for row in rows(&page, "command") {
+        let command = spans(&row[0])[0];
+        let name = command.split_whitespace().nth(2).unwrap();
+        let help = Run::of(context.bare(&["provider", name, "--help"]).output().unwrap());
+        let mut known = flags(&help.assert_success().stdout);
+        known.remove("--help");
+        assert_eq!(flags(command), known, "{name}");
+    }
+    for example in blocks(&page, "json") {
+        context.space.write("home/.robota/settings.json", &example);
+        Run::of(context.bare(&["provider", "list"]).output().unwrap()).assert_success();
+    }
 }

@@ -96,7 +96,7 @@ fn the_other_provider_speaks_its_own_wire_format() {
     let call = Reply::new().tool_call("c1", "Read", json!({"filePath": "a.txt"}));
     let context = Context::new(Script::new().reply(call).reply("It says seven."));
     context.space.write("project/a.txt", "seven\n");
-    let mut command = context.bare(&["-p", "read a.txt", "--provider", "openai", "--model", "gpt-test"]);
+    let mut command = context.bare(&["-p", "read a.txt", "--provider", "openai", "--model", "gpt-4o"]);
     command.env("OPENAI_API_KEY", "test-key-for-the-fake-model");
     command.env("OPENAI_BASE_URL", format!("{}/v1", context.server.base_url()));
     assert_eq!(Run::of(command.output().unwrap()).assert_success().stdout, "It says seven.\n");
@@ -155,4 +155,16 @@ fn a_reader_that_goes_away_is_no_panic() {
     assert_eq!(run.assert_success().stdout, "many ");
     let last = context.log().pop().unwrap();
     assert_eq!(last["event"], "session_shutdown", "the turn ran to its end");
+}
+
+#[test]
+fn an_answer_that_broke_off_is_said_to_be_void_and_begins_on_a_line_of_its_own() {
+    let script = || Script::new().reply(Reply::new().text("Half an").cut()).reply("A whole answer.");
+    let run = Context::new(script()).run(&["-p", "x"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "Half an\nA whole answer.\n"));
+    let said = "the answer so far is void and begins anew: attempt 2 of";
+    assert!(run.stderr.contains(said), "{}", run.stderr);
+
+    let run = Context::new(script()).run(&["-p", "x", "--output-format", "json"]);
+    assert_eq!(run.assert_success().frames()[0]["result"], "A whole answer.");
 }

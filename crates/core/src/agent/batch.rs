@@ -28,6 +28,8 @@ pub(super) struct BatchReport {
 impl Agent {
     /// Runs `calls` and appends one tool message for each, whatever happens, in call order.
     ///
+    /// Of an answer that was `cut_off` the last call does not run when its arguments are not whole.
+    ///
     /// Neighbours that are safe to run in parallel run together; every other call runs alone. After a failure
     /// that ends the turn, calls that run already come to their end, and no other one begins.
     pub(super) async fn run_batch(
@@ -35,16 +37,18 @@ impl Agent {
         turn: &Turn<'_>,
         round: u32,
         calls: &[ToolCall],
+        cut_off: bool,
     ) -> Result<BatchReport, Error> {
         let tools = calls.iter().map(|call| call.name.clone()).collect();
         turn.sink.emit(EventKind::ToolBatchStarted { round, max_concurrency: MAX_PARALLEL, tools });
         let mut fatal = None;
+        let cut_off = calls.len().checked_sub(1).filter(|_| cut_off);
         let broken = AtomicBool::new(false);
         let mut only_unknown = true;
         let mut crowded = false;
         let mut some_left_out = false;
         for group in self.groups(calls) {
-            let admission = Admission { turn, crowded, broken: &broken };
+            let admission = Admission { turn, crowded, broken: &broken, cut_off };
             let runs: Vec<BoxFuture<'_, (&ToolCall, Dealt)>> = group
                 .filter_map(|index| Some((index, calls.get(index)?)))
                 .map(|(index, call)| {

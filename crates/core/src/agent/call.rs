@@ -14,7 +14,7 @@ use super::output_budget::{Budget, reads_files};
 use super::{Agent, Authorization, Before, EndedCall, GateRequest, Turn};
 use crate::{
     DynTool, Error, EventKind, InvalidArguments, OutputSpill, PreparedCall, ToolCall, ToolContext,
-    ToolOutcome, ToolResult, ToolSpec,
+    ToolOutcome, ToolResult, ToolSpec, read_arguments,
 };
 
 /// How long a tool may take to end after an abort; then it is dropped, which kills what it runs.
@@ -114,20 +114,24 @@ impl Agent {
         if let Some(outcome) = admission.refusal() {
             return Dealt::plain(outcome);
         }
+        if admission.cut_off == Some(index)
+            && let Some(outcome) = cut_off(call)
+        {
+            return Dealt::plain(placed.answered(outcome));
+        }
         let Some(tool) = self.tool(&call.name) else { return Dealt::plain(self.unknown_tool(placed)) };
-        let prepared = match tool.prepare(&call.arguments) {
-            Ok(prepared) => prepared,
+        let (call, prepared) = match prepare(tool, call) {
+            Ok(read) => read,
             Err(error) => {
                 let outcome = ToolOutcome::failure(error.to_string()).with_error_code("invalid_arguments");
                 return Dealt::plain(placed.answered(outcome));
             }
         };
-        let request = GateRequest::new(call, tool.spec(), prepared.access(), turn.cancel);
+        let request = GateRequest::new(&call, tool.spec(), prepared.access(), turn.cancel);
         let before = unless_crashed(|| turn.gate.before(request)).await;
         let said =
             before.unwrap_or_else(|| Before { refusal: Some(GATE_CRASHED.to_owned()), ..Before::default() });
-        let (call, context) = (Cow::Borrowed(call), Vec::new());
-        let candidate = Candidate { tool, call, prepared, said: Before::default(), context };
+        let candidate = Candidate { tool, call, prepared, said: Before::default(), context: Vec::new() };
         self.pass(admission, placed, candidate, said).await
     }
 
@@ -215,6 +219,45 @@ impl Agent {
     }
 }
 
+/// The call as it would run: with its arguments mended where the model slipped, so that whoever judges it is told what
+/// runs.
+fn prepare<'a>(
+    tool: &dyn DynTool,
+    call: &'a ToolCall,
+) -> Result<(Cow<'a, ToolCall>, PreparedCall), InvalidArguments> {
+    if call.arguments.trim().is_empty() {
+        return Ok((Cow::Borrowed(call), tool.prepare(&call.arguments)?));
+    }
+    match read_arguments(&call.arguments) {
+        Ok(Cow::Borrowed(arguments)) => Ok((Cow::Borrowed(call), tool.prepare(arguments)?)),
+        Ok(Cow::Owned(arguments)) => {
+            let prepared = tool.prepare(&arguments)?;
+            let mut call = call.clone();
+            call.arguments = arguments;
+            Ok((Cow::Owned(call), prepared))
+        }
+        // A tool may read what no other does.
+        Err(malformed) => {
+            let why = |_| InvalidArguments::of(&call.name, &malformed);
+            Ok((Cow::Borrowed(call), tool.prepare(&call.arguments).map_err(why)?))
+        }
+    }
+}
+
+/// The outcome of a call in the middle of which the answer was cut off; `None` when its arguments are whole.
+fn cut_off(call: &ToolCall) -> Option<ToolOutcome> {
+    let malformed = read_arguments(&call.arguments).err()?;
+    let (name, place) = (&call.name, (malformed.line, malformed.column));
+    let told = format!(
+        "Not run: the answer was cut at the output limit while the arguments of {name} were written, after {} \
+         characters (line {} column {}). Write less in one call, for instance in several steps.",
+        call.arguments.chars().count(),
+        place.0,
+        place.1,
+    );
+    Some(not_run(&told, "arguments_cut"))
+}
+
 /// Asks the gate; a crash of it lets nothing through.
 async fn authorize(turn: &Turn<'_>, request: GateRequest<'_>) -> Authorization {
     let decided = unless_crashed(|| turn.gate.authorize(request)).await;
@@ -235,6 +278,8 @@ pub(super) struct Admission<'a> {
     pub(super) crowded: bool,
     /// A call has failed in a way that ends the turn.
     pub(super) broken: &'a AtomicBool,
+    /// The call with which the answer ends, when the answer was cut off.
+    pub(super) cut_off: Option<usize>,
 }
 
 impl Admission<'_> {

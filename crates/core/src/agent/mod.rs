@@ -10,6 +10,7 @@ mod model_call;
 mod output_budget;
 mod raw_payloads;
 mod request;
+mod tuning;
 mod turn;
 
 use std::fmt;
@@ -22,12 +23,14 @@ pub use gate::{After, Authorization, Before, EndedCall, GateRequest, ToolGate};
 pub use host::{NoHost, Pressure, TurnHost};
 pub use raw_payloads::RawPayloads;
 pub use request::sendable;
+pub use tuning::RequestTuning;
 pub use turn::last_words_message;
 
 use crate::context::ContextWindow;
+use crate::message_size::json_bytes;
 use crate::{
     Ambient, ContextState, DynTool, Error, EventSink, History, Message, MessageRef, ModelRequest,
-    OutputSpill, Provider, RawCapture, ToolChoice, ToolSpec, TurnEnd, Usage,
+    OutputSpill, Provider, RawCapture, ResponseFormat, ToolChoice, ToolSpec, TurnEnd, Usage, text_bytes,
 };
 
 /// What an agent is made of.
@@ -52,6 +55,8 @@ pub struct AgentConfig {
     pub output_budget: usize,
     /// Where tool output is kept that is cut to the budget.
     pub spill: Option<Arc<dyn OutputSpill>>,
+    /// How much the model thinks, and the form of its answers.
+    pub tuning: RequestTuning,
     /// How long a model server may send nothing at all; `None` leaves it to the provider.
     pub idle_timeout: Option<Duration>,
     /// Which native payloads of the provider are recorded.
@@ -67,6 +72,9 @@ pub struct Turn<'a> {
     pub history: &'a Mutex<History>,
     /// The user's message.
     pub prompt: Message,
+    /// The form its answers have to have, in the place of [`RequestTuning::response_format`]; not asked for in last
+    /// words.
+    pub response_format: Option<ResponseFormat>,
     /// Where events go.
     pub sink: &'a Arc<dyn EventSink>,
     /// Who stands around every tool call, and decides whether it may run.
@@ -115,8 +123,8 @@ impl Agent {
     #[must_use]
     pub fn new(config: AgentConfig) -> Self {
         let specs: Arc<[Arc<ToolSpec>]> = config.tools.iter().map(|tool| Arc::clone(tool.spec())).collect();
-        let spec_bytes = serde_json::to_vec(&specs).map_or(0, |json| json.len());
-        let window = ContextWindow::new(config.context_window, (config.system.len() + spec_bytes) as u64);
+        let fixed_bytes = text_bytes(&config.system).saturating_add(json_bytes(&specs));
+        let window = ContextWindow::new(config.context_window, fixed_bytes);
         Self { config, specs, window }
     }
 
@@ -138,7 +146,8 @@ impl Agent {
         self.window.state(history)
     }
 
-    /// How full the context window would be with a message of `bytes` more in `history`.
+    /// How full the context window would be with a message of `bytes` more, as they are estimated
+    /// ([`text_bytes`]), in `history`.
     #[must_use]
     pub fn context_state_with(&self, history: &History, bytes: u64) -> ContextState {
         self.window.state_with(history, bytes)
@@ -152,6 +161,7 @@ impl Agent {
         request.tools = Arc::clone(&self.specs);
         request.tool_choice = tool_choice;
         request.max_output_tokens = self.config.max_output_tokens;
+        self.config.tuning.apply(&mut request);
         request.idle_timeout = self.config.idle_timeout;
         request.raw_capture = self.config.raw_capture;
         request

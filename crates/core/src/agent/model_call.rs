@@ -26,7 +26,7 @@ pub(super) async fn call(
     sink: &dyn EventSink,
     cancel: &CancellationToken,
 ) -> (Answer, CallEnd) {
-    let mut answer = Answer::default();
+    let mut answer = Answer::of(provider.info().id.as_str());
     let mut raw = RawPayloads::new(provider.info().id.clone(), round, sink);
     let mut stream = provider.stream(request, cancel.child_token());
     loop {
@@ -38,7 +38,10 @@ pub(super) async fn call(
         match next {
             Some(Ok(ModelEvent::Raw { kind, payload })) => raw.take(kind, payload),
             Some(Ok(event)) => {
-                answer.take(&event, &provider.info().id);
+                answer.take(&event);
+                if let ModelEvent::Fallback { provider, .. } = &event {
+                    raw.go_on_with(provider);
+                }
                 show(event, sink);
             }
             Some(Err(error)) if error.kind() == ProviderErrorKind::Cancelled && cancel.is_cancelled() => {
@@ -60,8 +63,18 @@ fn show(event: ModelEvent, sink: &dyn EventSink) {
         ModelEvent::TextDelta(delta) => sink.emit(EventKind::TextDelta { delta }),
         ModelEvent::ThinkingDelta(delta) => sink.emit(EventKind::ThinkingDelta { delta }),
         ModelEvent::ServerTool { tool, query } => sink.emit(EventKind::ServerTool { tool, query }),
-        ModelEvent::Retry { attempt, max_attempts, delay_ms, reason, status } => {
-            sink.emit(EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, status });
+        ModelEvent::Retry { attempt, max_attempts, delay_ms, reason, status, abandoned } => {
+            sink.emit(EventKind::ProviderRetry {
+                attempt,
+                max_attempts,
+                delay_ms,
+                reason,
+                status,
+                abandoned,
+            });
+        }
+        ModelEvent::Fallback { provider, model, reason, abandoned } => {
+            sink.emit(EventKind::ProviderFallback { provider, model, reason, abandoned });
         }
         ModelEvent::Started { .. }
         | ModelEvent::ThinkingEnd { .. }
@@ -69,6 +82,8 @@ fn show(event: ModelEvent, sink: &dyn EventSink) {
         | ModelEvent::ToolCallStart { .. }
         | ModelEvent::ToolCallArguments { .. }
         | ModelEvent::ToolCallEnd { .. }
+        | ModelEvent::Citation(_)
+        | ModelEvent::NativeContent { .. }
         | ModelEvent::Usage(_)
         | ModelEvent::Raw { .. }
         | ModelEvent::Finish(_) => {}

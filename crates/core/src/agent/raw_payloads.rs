@@ -39,6 +39,12 @@ impl<'a> RawPayloads<'a> {
         }
     }
 
+    /// The payloads from here on are those of another provider.
+    pub fn go_on_with(&mut self, provider: &str) {
+        self.hand_on_waiting();
+        provider.clone_into(&mut self.provider);
+    }
+
     fn hand_on_waiting(&mut self) {
         if !self.waiting.is_empty() {
             let events = std::mem::take(&mut self.waiting);

@@ -112,6 +112,8 @@ impl Agent {
             model: self.config.model.to_string(),
             history: turn.lock().reference(),
             max_rounds: self.config.max_rounds,
+            native_web_tools: self.config.tuning.native_web_tools.clone(),
+            response_format: turn.response_format.clone(),
         });
         self.show_context(turn);
         let mut tally = Tally::default();
@@ -194,7 +196,10 @@ impl Agent {
     /// One model call and the tool calls it asks for.
     async fn round(&self, turn: &Turn<'_>, tally: &mut Tally) -> Result<Next, Error> {
         let (messages, reference) = turn.messages();
-        let request = self.request(sendable(&messages), ToolChoice::Auto);
+        let mut request = self.request(sendable(&messages), ToolChoice::Auto);
+        if turn.response_format.is_some() {
+            request.response_format.clone_from(&turn.response_format);
+        }
         let (answer, ended) = self.call(turn, tally, request, reference, false).await?;
         match ended {
             CallEnd::Cancelled => {
@@ -217,7 +222,8 @@ impl Agent {
         if calls.is_empty() {
             return Ok(if paused { Next::Round } else { Next::End(after_answer(&finish)) });
         }
-        let report = self.run_batch(turn, tally.rounds, &calls).await?;
+        let cut_off = matches!(finish, FinishReason::MaxTokens | FinishReason::ContextWindow);
+        let report = self.run_batch(turn, tally.rounds, &calls, cut_off).await?;
         tally.unknown_rounds = if report.only_unknown { tally.unknown_rounds + 1 } else { 0 };
         tally.left_out = report.left_out;
         Ok(Next::Round)
@@ -285,9 +291,7 @@ impl Agent {
         let (usage, finish) = (answer.usage, answer.finish.clone().unwrap_or(FinishReason::EndTurn));
         let (response_id, model) = (answer.response_id.clone(), answer.model.clone());
         let empty = answer.is_empty();
-        let provider = self.config.provider.info();
-        let (message, renamed_calls) =
-            answer.into_message(&provider.id, tally.rounds, history, &self.config.ambient);
+        let (message, renamed_calls) = answer.into_message(tally.rounds, history, &self.config.ambient);
         let calls = message.tool_calls().to_vec();
         turn.sink.emit(EventKind::ProviderResponseNormalized {
             round: tally.rounds,

@@ -10,8 +10,8 @@ use super::{
     CompactTrigger, ContextState, PayloadKind, PermissionResolution, RequestPurpose, TurnAbortReason, TurnEnd,
 };
 use crate::{
-    FinishReason, HistoryMutation, HistoryRef, HookOutcome, HookPermission, PermissionMode, RawCapture,
-    RequestDigest, SessionId, ToolSpec, Usage,
+    FinishReason, HistoryMutation, HistoryRef, HookOutcome, HookPermission, NativeWebToolsReport,
+    PermissionMode, RawCapture, RequestDigest, RequestTuning, ResponseFormat, SessionId, ToolSpec, Usage,
 };
 
 /// What happened. Names as in seed `000`, Session Logging.
@@ -49,6 +49,9 @@ pub enum EventKind {
         /// Which native payloads are recorded.
         #[serde(skip_serializing_if = "RawCapture::is_off", default)]
         raw_capture: RawCapture,
+        /// What all its requests have in common besides.
+        #[serde(skip_serializing_if = "RequestTuning::is_plain", default)]
+        tuning: RequestTuning,
     },
     /// The session was opened again, possibly with another prompt, model or set of tools.
     SessionResume {
@@ -74,6 +77,9 @@ pub enum EventKind {
         /// Which native payloads are recorded from now on.
         #[serde(skip_serializing_if = "RawCapture::is_off", default)]
         raw_capture: RawCapture,
+        /// What all its requests have in common besides, from now on.
+        #[serde(skip_serializing_if = "RequestTuning::is_plain", default)]
+        tuning: RequestTuning,
     },
     /// The user gave the session another name, or took its name away.
     SessionName {
@@ -98,6 +104,13 @@ pub enum EventKind {
         history: HistoryRef,
         /// Most rounds of this turn; 0 for no limit.
         max_rounds: u32,
+        /// The provider's own web tools; `None` where it was not asked for any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        native_web_tools: Option<NativeWebToolsReport>,
+        /// The form that the answers of this turn have to have, where it is another one than that of the session.
+        /// The request for last words asks for none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        response_format: Option<ResponseFormat>,
     },
     /// How full the context window is.
     Context(ContextState),
@@ -148,6 +161,22 @@ pub enum EventKind {
         /// HTTP status of the failure.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         status: Option<u16>,
+        /// What was streamed of the answer since its request is void: it begins anew.
+        #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+        abandoned: bool,
+    },
+    /// A model call goes to another model, because the one that was asked for did not answer. What it had streamed
+    /// is void.
+    ProviderFallback {
+        /// The provider that is asked now.
+        provider: String,
+        /// The model that is asked now.
+        model: String,
+        /// What went wrong before.
+        reason: String,
+        /// What was streamed of the answer since its request is void: it begins anew.
+        #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+        abandoned: bool,
     },
     /// A provider ran a tool of its own.
     ServerTool {
@@ -282,6 +311,17 @@ pub enum EventKind {
         result: Option<Value>,
         /// How long it ran, in milliseconds.
         duration_ms: u64,
+    },
+    /// The answer of the turn is valid against the schema that was asked for.
+    StructuredOutput {
+        /// The answer.
+        value: Value,
+        /// The provider itself was asked to keep to the schema; otherwise the model was told it with the prompt.
+        #[serde(default)]
+        native: bool,
+        /// How often the model was sent back to mend its answer.
+        #[serde(default)]
+        repairs: u32,
     },
     /// A tool's answer is part of the history.
     ToolMessageCommitted {

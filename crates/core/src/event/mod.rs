@@ -137,6 +137,7 @@ mod tests {
             forked_from: None,
             max_output_tokens: None,
             raw_capture: RawCapture::Off,
+            tuning: crate::RequestTuning::default(),
         };
         assert_eq!(serde_json::to_value(kind).unwrap()["cwd"], "/p/caf\u{fffd}");
     }

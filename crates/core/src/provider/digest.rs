@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{ModelRequest, ToolChoice};
+use super::{ModelRequest, Thinking, ToolChoice};
 use crate::{Body, Message, MessageState, Part};
 
 /// Stands for all of a request that any provider could send: model, system prompt, tools, tool choice,
@@ -34,6 +34,7 @@ impl RequestDigest {
             }
         }
         hash.json(&request.max_output_tokens);
+        hash.tuning(request);
         for message in &request.messages {
             hash.0.update(&message.digest(of_message).to_le_bytes());
         }
@@ -92,6 +93,27 @@ impl Fields {
             self.bytes(&[]);
         } else {
             self.json(parts);
+        }
+    }
+
+    /// What requests of before it existed do not have changes nothing, so that their digests stay what they were.
+    fn tuning(&mut self, request: &ModelRequest) {
+        if let Some(effort) = request.effort {
+            self.text("effort");
+            self.text(effort.name());
+        }
+        if request.thinking != Thinking::Default {
+            self.text("thinking");
+            self.json(&request.thinking);
+        }
+        if let Some(format) = &request.response_format {
+            self.text("format");
+            self.text(&format.name);
+            self.json(&format.schema);
+        }
+        if !request.native_web_tools.is_empty() {
+            self.text("web");
+            self.json(&request.native_web_tools);
         }
     }
 

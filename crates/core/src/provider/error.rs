@@ -81,8 +81,11 @@ struct Details {
     message: String,
     status: Option<u16>,
     retry_after: Option<Duration>,
+    /// What the server says, where that is not what the kind says.
+    retryable: Option<bool>,
     request_id: Option<String>,
     hint: Option<String>,
+    field: Option<String>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -95,8 +98,10 @@ impl ProviderError {
             message: message.into(),
             status: None,
             retry_after: None,
+            retryable: None,
             request_id: None,
             hint: None,
+            field: None,
             source: None,
         }))
     }
@@ -115,6 +120,13 @@ impl ProviderError {
         self
     }
 
+    /// The same error, of which the server itself says whether the same request may succeed a little later.
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: bool) -> Self {
+        self.0.retryable = Some(retryable);
+        self
+    }
+
     /// The same error with the server's id of the request.
     #[must_use]
     pub fn with_request_id(mut self, id: impl Into<String>) -> Self {
@@ -126,6 +138,13 @@ impl ProviderError {
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// The same error with the field of the request that the service objects to, as the service names it.
+    #[must_use]
+    pub fn with_field(mut self, field: impl Into<String>) -> Self {
+        self.0.field = Some(field.into());
         self
     }
 
@@ -166,10 +185,16 @@ impl ProviderError {
         self.0.hint.as_deref()
     }
 
+    /// The field of the request that the service objects to.
+    #[must_use]
+    pub fn field(&self) -> Option<&str> {
+        self.0.field.as_deref()
+    }
+
     /// Whether the same request may succeed a little later.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        self.0.kind.is_retryable()
+        self.0.retryable.unwrap_or(self.0.kind.is_retryable())
     }
 }
 

@@ -48,6 +48,16 @@ pub enum ModelEvent {
         /// Which call.
         index: usize,
     },
+    /// A source that the text rests on.
+    Citation(Citation),
+    /// All of the answer as the API wrote it; see [`Part::Native`](crate::Part::Native). Comes once, after all else
+    /// of the answer, and only where it says more than the other events.
+    NativeContent {
+        /// The API.
+        format: String,
+        /// Its blocks, items or parts.
+        items: Vec<Value>,
+    },
     /// A tool that the provider runs by itself, such as its web search.
     ServerTool {
         /// Name of the tool.
@@ -69,6 +79,20 @@ pub enum ModelEvent {
         reason: String,
         /// HTTP status of the failure.
         status: Option<u16>,
+        /// Text, thinking or a call of the attempt was given out before it failed.
+        abandoned: bool,
+    },
+    /// The call goes to another model, because the one that was asked for did not answer. Whatever was streamed before
+    /// is void.
+    Fallback {
+        /// The provider that is asked now.
+        provider: String,
+        /// The model that is asked now.
+        model: String,
+        /// What went wrong before, for a person.
+        reason: String,
+        /// Text, thinking or a call of the model before was given out.
+        abandoned: bool,
     },
     /// A native payload of the provider, without credentials, for the log. Only where
     /// [`ModelRequest::raw_capture`](super::ModelRequest::raw_capture) asks for it.
@@ -80,6 +104,22 @@ pub enum ModelEvent {
     },
     /// The answer is complete. The last event.
     Finish(FinishReason),
+}
+
+/// A source of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[expect(clippy::exhaustive_structs, reason = "plain data, built with `..Default::default()`")]
+pub struct Citation {
+    /// Where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// What it is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The words in it that were cited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// Why an answer ended.

@@ -1,17 +1,25 @@
 //! The provider port: what a model API must offer, and nothing about any one of them.
 
+mod definition;
 mod digest;
 mod error;
 mod event;
+mod recorded;
 mod request;
+mod tuning;
+mod web_tools;
 
 use futures_util::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
 
+pub use definition::{ProviderCategory, ProviderDefinition};
 pub use digest::RequestDigest;
 pub use error::{ProviderError, ProviderErrorKind};
-pub use event::{FinishReason, ModelEvent};
+pub use event::{Citation, FinishReason, ModelEvent};
+pub use recorded::{RecordedAnswer, RecordedFailure};
 pub use request::{ModelRequest, RawCapture, ToolChoice};
+pub use tuning::{Effort, ResponseFormat, Thinking, UnknownEffort};
+pub use web_tools::{NativeWebTool, NativeWebTools, NativeWebToolsReport};
 
 /// What a provider states about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +47,12 @@ pub struct Capabilities {
     pub tools: bool,
     /// Reads images.
     pub images: bool,
+    /// Reads documents, such as PDF files.
+    pub documents: bool,
     /// Streams its thinking.
     pub thinking: bool,
+    /// Keeps to a [`ResponseFormat`].
+    pub structured_output: bool,
 }
 
 /// The events of one model call, in order. Ends after [`ModelEvent::Finish`] or the first error.
@@ -53,6 +65,14 @@ pub type ModelStream = BoxStream<'static, Result<ModelEvent, ProviderError>>;
 pub trait Provider: Send + Sync {
     /// Id and capabilities.
     fn info(&self) -> &ProviderInfo;
+
+    /// Which of the `wanted` web tools the provider itself runs for `model`, where its setup lets it (seed `000`,
+    /// Provider-native web configuration). Sessions ask at their construction, and request what is enabled with
+    /// [`ModelRequest::native_web_tools`].
+    fn configure_native_web_tools(&self, model: &str, wanted: NativeWebTools) -> NativeWebToolsReport {
+        let _ = (model, wanted);
+        NativeWebToolsReport::unsupported()
+    }
 
     /// Starts one model call.
     ///

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::RequestDigest;
+use super::{Effort, NativeWebTools, RequestDigest, ResponseFormat, Thinking};
 use crate::{MessageRef, ToolSpec};
 
 /// One model call, in terms no provider owns.
@@ -27,6 +27,16 @@ pub struct ModelRequest {
     pub tool_choice: ToolChoice,
     /// Most output tokens; `None` leaves it to the provider's table.
     pub max_output_tokens: Option<u32>,
+    /// How much effort the model puts into the answer; `None` leaves it to the provider.
+    pub effort: Option<Effort>,
+    /// Whether it thinks before it answers.
+    pub thinking: Thinking,
+    /// The form of the answer; `None` for free text.
+    pub response_format: Option<ResponseFormat>,
+    /// Web tools that the provider runs by itself. What it does not have is not asked for.
+    pub native_web_tools: NativeWebTools,
+    /// Names the conversation, so that a provider can send requests with the same beginning to where that is cached.
+    pub cache_key: Option<Arc<str>>,
     /// How long the server may send nothing at all; `None` leaves it to the provider's own setting.
     pub idle_timeout: Option<Duration>,
     /// Which native payloads the provider hands over with [`ModelEvent::Raw`](super::ModelEvent::Raw).
@@ -70,6 +80,11 @@ impl ModelRequest {
             messages,
             tool_choice: ToolChoice::Auto,
             max_output_tokens: None,
+            effort: None,
+            thinking: Thinking::Default,
+            response_format: None,
+            native_web_tools: NativeWebTools::default(),
+            cache_key: None,
             idle_timeout: None,
             raw_capture: RawCapture::Off,
         }

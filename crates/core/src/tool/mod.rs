@@ -3,6 +3,7 @@
 mod access;
 mod erased;
 mod outcome;
+mod repair;
 mod spec;
 mod spill;
 
@@ -17,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub use access::{Access, PathAccess};
 pub use erased::{DynTool, InvalidArguments, PreparedCall, erase};
 pub use outcome::{FatalToolError, ToolOutcome, ToolResult};
+pub use repair::{MalformedArguments, read_arguments};
 pub use spec::{Spellings, ToolClass, ToolSpec};
 pub use spill::{OutputSpill, SpillFile};
 

@@ -36,6 +36,7 @@ impl Bench {
             max_output_tokens: None,
             output_budget: 30_000,
             spill: None,
+            tuning: robota_core::RequestTuning::default(),
             idle_timeout: None,
             raw_capture: RawCapture::Off,
             ambient: fixed_ambient(),
@@ -66,6 +67,7 @@ impl Bench {
         let turn = Turn {
             history: &self.history,
             prompt,
+            response_format: None,
             sink: &sink,
             gate: self.gate.as_ref(),
             cancel: &self.cancel,

@@ -111,12 +111,35 @@ async fn what_was_streamed_before_a_retry_is_void() {
         delay_ms: 10,
         reason: "overloaded".into(),
         status: Some(529),
+        abandoned: true,
     };
     let bench = Bench::new(Script::new().reply(Reply::new().text("gone").event(retry).text("kept")));
     let report = bench.run("x").await;
     assert_eq!(report.text, "kept");
     assert_eq!(bench.transcript(), ["user: x", "assistant: kept"]);
     assert_eq!(bench.recorder.count("provider_retry"), 1);
+}
+
+#[tokio::test]
+async fn an_answer_of_a_fallback_is_marked_with_the_provider_that_wrote_it() {
+    let fallback = ModelEvent::Fallback {
+        provider: "other".into(),
+        model: "model-2".into(),
+        reason: "busy".into(),
+        abandoned: true,
+    };
+    let reply = Reply::new().text("gone").event(fallback).thinking("Hm.", "sig-1").text("kept");
+    let bench = Bench::new(Script::new().reply(reply).reply("on"));
+    bench.run("x").await.outcome.unwrap();
+    bench.run("y").await.outcome.unwrap();
+    assert_eq!(bench.transcript(), ["user: x", "assistant: kept", "user: y", "assistant: on"]);
+    let sent = &bench.provider.requests()[1].messages[1];
+    let expected = json!([{"provider": "other", "text": "Hm.", "signature": "sig-1"}]);
+    assert_eq!(serde_json::to_value(sent).unwrap()["reasoning"], expected);
+    let told = &bench.recorder.json("provider_fallback")[0];
+    assert_eq!(told["abandoned"], true);
+    let answered = bench.recorder.json("provider_response_normalized");
+    assert_eq!(answered[0]["model"], "model-2");
 }
 
 #[tokio::test]

@@ -67,7 +67,7 @@ async fn a_prompt_that_does_not_fit_leaves_no_trace() {
     let mut bench = Bench::new(Script::new().reply(Reply::new().text("ok").usage(usage(500))).reply("fine"));
     bench.config.context_window = 1_000;
     bench.run("one").await.outcome.unwrap();
-    let error = bench.run(&"x".repeat(3_600)).await.outcome.unwrap_err();
+    let error = bench.run(&"word ".repeat(1_000)).await.outcome.unwrap_err();
     assert_eq!(
         error.to_string(),
         "the prompt has about 1000 tokens, and the context window has room for 450"
@@ -102,6 +102,6 @@ async fn photos_take_the_room_of_images_and_not_of_their_files() {
     bench.config.context_window = 10_000;
     assert_eq!(bench.run_message(with_images(1)).await.outcome.unwrap(), TurnEnd::Completed);
     let error = bench.run_message(with_images(6)).await.outcome.unwrap_err();
-    assert!(error.to_string().starts_with("the prompt has about 9604 tokens"), "{error}");
+    assert!(error.to_string().starts_with("the prompt has about 9605 tokens"), "{error}");
     assert_eq!(bench.run("Thanks.").await.outcome.unwrap(), TurnEnd::Completed);
 }

@@ -6,6 +6,7 @@ mod bench;
 mod commands_in_bash;
 mod commands_in_brush;
 mod engine;
+mod estimate;
 mod hooks;
 mod limits;
 mod random_commands;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use robota_core::{Authorization, ErrorKind, EventKind, TurnEnd, erase};
+use robota_core::{Authorization, ErrorKind, EventKind, FinishReason, TurnEnd, erase};
 use robota_testkit::{Gate, Reply, Script, ScriptedGate};
 use serde_json::json;
 
@@ -65,15 +65,52 @@ async fn unknown_tools_and_malformed_arguments_are_answered() {
     bench.run("go").await.outcome.unwrap();
     let transcript = bench.transcript();
     assert_eq!(transcript[2], "tool!: There is no tool `Nope`. Available tools: Echo.");
-    assert!(
-        transcript[3].starts_with("tool!: the arguments of Echo cannot be used: EOF"),
-        "{}",
-        transcript[3]
+    assert_eq!(
+        transcript[3],
+        "tool!: the arguments of Echo cannot be used: they are no JSON object: the text ends within a string at \
+         line 1 column 12, right after `{\"word\": \"un`"
     );
     assert_eq!(transcript[4], "tool: (no output)");
     let codes: Vec<_> =
         bench.recorder.json("tool_execution_result").iter().map(|event| event["errorCode"].clone()).collect();
     assert_eq!(codes, [json!("unknown_tool"), json!("invalid_arguments"), json!(null)]);
+}
+
+#[tokio::test]
+async fn arguments_with_slips_are_mended_for_all_who_judge_them_and_stay_in_the_history_as_written() {
+    let written = "{\"word\": \"a\nb\",}";
+    let mut bench = Bench::new(script(Reply::new().tool_call("c1", "Echo", written))).tools([echo("Echo")]);
+    let gate = Arc::new(ScriptedGate::in_order([Authorization::Allowed]));
+    bench.gate = gate.clone();
+    bench.run("go").await.outcome.unwrap();
+    assert_eq!(bench.transcript()[2], "tool: a\nb");
+    assert_eq!(gate.asked()[0].arguments, r#"{"word": "a\nb"}"#);
+    let parameters = &bench.recorder.json("tool_execution_request")[0]["parameters"];
+    assert_eq!(*parameters, json!({"word": "a\nb"}));
+    let history = bench.history.lock().unwrap();
+    assert_eq!(history.messages()[1].tool_calls()[0].arguments, written);
+}
+
+#[tokio::test]
+async fn a_call_in_the_middle_of_which_the_answer_was_cut_does_not_run() {
+    for written in ["", "{\"word\": \"un"] {
+        let reply = Reply::new()
+            .tool_call("c1", "Echo", json!({"word": "a"}))
+            .tool_call("c2", "Echo", written)
+            .stop(FinishReason::MaxTokens);
+        let bench = Bench::new(script(reply)).tools([echo("Echo")]);
+        bench.run("go").await.outcome.unwrap();
+        let transcript = bench.transcript();
+        assert_eq!(transcript[2], "tool: a");
+        let told =
+            "tool!: Not run: the answer was cut at the output limit while the arguments of Echo were written";
+        assert!(transcript[3].starts_with(told), "{}", transcript[3]);
+        assert_eq!(bench.recorder.json("tool_execution_result")[1]["errorCode"], json!("arguments_cut"));
+    }
+    let whole = Reply::new().tool_call("c1", "Echo", json!({"word": "a"})).stop(FinishReason::MaxTokens);
+    let bench = Bench::new(script(whole)).tools([echo("Echo")]);
+    bench.run("go").await.outcome.unwrap();
+    assert_eq!(bench.transcript()[2], "tool: a");
 }
 
 #[tokio::test]

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use robota_core::{
-    Ambient, DynTool, ModelInfo, ModelTable, PermissionMode, PermissionPolicy, Provider, SessionId,
+    Ambient, DynTool, ModelInfo, ModelTable, PermissionMode, PermissionPolicy, Provider, RequestTuning,
+    SessionId,
 };
 use robota_session::{FileStore, NullStore, Session, SessionOptions, SessionStore};
 use robota_tools::process::Confine;
@@ -50,12 +51,16 @@ pub struct SessionBlueprint {
     pub environment: Environment,
     /// The model, and the limits its profile sets.
     pub model: ResolvedProvider,
+    /// What is known of models: the table that ships, and `modelCatalog` of the settings before it.
+    pub models: ModelTable,
     /// The provider constructed from `model`.
     pub provider: Arc<dyn Provider>,
     /// What flags say about permissions.
     pub permissions: PermissionOverrides,
     /// What flags say about the system prompt.
     pub prompt: PromptOverrides,
+    /// How much effort the model puts into its answers, and whether it thinks first.
+    pub tuning: RequestTuning,
     /// Most model calls in one turn; 0 for no limit.
     pub max_turns: u32,
     /// Name of the session, for people.
@@ -97,6 +102,7 @@ impl SessionBlueprint {
         provider: Arc<dyn Provider>,
     ) -> Self {
         Self {
+            models: ModelTable::builtin().clone().with(settings.model_catalog.iter().cloned()),
             paths,
             settings,
             environment,
@@ -104,6 +110,7 @@ impl SessionBlueprint {
             provider,
             permissions: PermissionOverrides::default(),
             prompt: PromptOverrides::default(),
+            tuning: RequestTuning::default(),
             max_turns: 0,
             name: None,
             session_id: None,
@@ -143,7 +150,8 @@ impl SessionBlueprint {
         options.name.clone_from(&self.name);
         options.session_id.clone_from(&self.session_id);
         options.max_turns = self.max_turns;
-        let info = ModelTable::builtin().lookup(&self.model.model);
+        options.tuning.clone_from(&self.tuning);
+        let info = self.models.lookup(&self.model.model);
         options.context_window = info.context_window;
         options.max_output_tokens = self.model.max_output_tokens.or_else(|| output_limit(&info));
         if let Some(setting) = self.settings.auto_compact {

@@ -4,6 +4,7 @@ use robota_core::Redactor;
 use robota_session::{LineFilter, redacting_filter};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::provider::KEYRING;
 use crate::settings::Settings;
 use crate::{Environment, Variable};
 
@@ -32,21 +33,18 @@ pub(super) fn secrets<'a>(
     let of_profiles = profiles.filter_map(|profile| profile.api_key.as_ref());
     let of_search = settings.search.iter().filter_map(|search| search.api_key.as_ref());
     let of_settings = of_profiles.chain(of_search).filter_map(|key| dereferenced(key, environment));
-    let of_environment = [
-        Variable::ANTHROPIC_API_KEY,
-        Variable::ANTHROPIC_AUTH_TOKEN,
-        Variable::OPENAI_API_KEY,
-        Variable::BRAVE_API_KEY,
-        Variable::TAVILY_API_KEY,
-    ];
-    let of_environment = of_environment.into_iter().filter_map(|variable| environment.get(variable));
+    let of_environment = Variable::ALL.iter().filter(|variable| variable.is_credential());
+    let of_environment = of_environment.filter_map(|variable| environment.get(*variable));
     of_settings.chain(of_environment.map(SecretString::from))
 }
 
 /// The key itself, where the settings may only name the variable it is in; `None` when that is not set.
 pub(super) fn dereferenced(key: &SecretString, environment: &Environment) -> Option<SecretString> {
-    match key.expose_secret().strip_prefix("$ENV:") {
+    let text = key.expose_secret();
+    match text.strip_prefix("$ENV:") {
         Some(name) => environment.lookup(name).map(SecretString::from),
+        // The key itself is in a keyring.
+        None if text.starts_with(KEYRING) => None,
         None => Some(key.clone()),
     }
 }

@@ -63,7 +63,7 @@ impl PromptHook {
         while let Some(event) = events.next().await {
             match event.map_err(|error| HookFailure::new("had no answer from the model").because(error))? {
                 ModelEvent::TextDelta(delta) => answer.push_str(&delta),
-                ModelEvent::Retry { .. } => answer.clear(),
+                ModelEvent::Retry { .. } | ModelEvent::Fallback { .. } => answer.clear(),
                 _ => {}
             }
         }

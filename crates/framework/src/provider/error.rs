@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use super::vendor::Vendor;
+use robota_core::ProviderDefinition;
+
 use crate::settings::ProviderProfile;
 
 /// What is missing for a model to be called.
@@ -31,6 +32,28 @@ pub enum ProviderSetupError {
         name: String,
         /// The files that describe it.
         files: Vec<PathBuf>,
+        /// The types there are.
+        known: Vec<&'static str>,
+    },
+    /// The profile is for an implementation that is not there.
+    #[error("the provider profile `{name}` has the type `{kind}`, which there is not")]
+    UnknownType {
+        /// The profile.
+        name: String,
+        /// Its type.
+        kind: String,
+        /// The files that describe it.
+        files: Vec<PathBuf>,
+        /// The types there are.
+        known: Vec<&'static str>,
+    },
+    /// The profile refers to a keyring in words that mean nothing.
+    #[error("the key of the provider profile `{name}` is `{reference}`, which names no entry of a keyring")]
+    InvalidReference {
+        /// The profile.
+        name: String,
+        /// What stands there.
+        reference: String,
     },
     /// The profile refers to a variable that is not set.
     #[error(
@@ -83,10 +106,11 @@ impl ProviderSetupError {
         name: &str,
         in_settings: bool,
         profiles: &BTreeMap<String, ProviderProfile>,
+        definitions: &[ProviderDefinition],
     ) -> Self {
         let mut known: Vec<String> = profiles.keys().cloned().collect();
         if !in_settings {
-            known.extend(Vendor::ALL.iter().map(|vendor| vendor.kind.to_owned()));
+            known.extend(definitions.iter().map(|definition| definition.kind.to_owned()));
         }
         Self::Unknown { name: name.to_owned(), in_settings, known }
     }
@@ -100,8 +124,14 @@ impl ProviderSetupError {
                 format!("describe `{name}` under `providers` in the settings, or remove `currentProvider`")
             }
             Self::Unknown { known, .. } => format!("use one of: {}", known.join(", ")),
-            Self::NoType { name, files } => {
-                in_last(files, format!("add \"type\": \"anthropic\" or \"openai\" to `providers.{name}`"))
+            Self::NoType { name, files, known } => {
+                in_last(files, format!("add \"type\" to `providers.{name}`, one of {}", known.join(", ")))
+            }
+            Self::UnknownType { files, known, .. } => {
+                in_last(files, format!("use one of {}", known.join(", ")))
+            }
+            Self::InvalidReference { name, .. } => {
+                format!("write \"$KEYRING:service/account\" for \"apiKey\" of `providers.{name}`")
             }
             Self::InvalidOptions { files, .. } => in_last(files, "correct the profile".to_owned()),
             Self::UnsetVariable { variable, .. } => {
@@ -142,10 +172,10 @@ impl From<ProviderSetupError> for robota_core::Error {
 }
 
 const FIRST_STEPS: &str = r#"do one of these:
-  - set ANTHROPIC_API_KEY or OPENAI_API_KEY
+  - set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or the key of another provider
   - describe a provider in ~/.robota/settings.json:
       {
         "currentProvider": "local",
-        "providers": {"local": {"type": "openai", "model": "qwen3", "baseURL": "http://localhost:11434/v1"}}
+        "providers": {"local": {"type": "ollama", "model": "qwen3"}}
       }
   - run `robota demo`, which needs no key"#;

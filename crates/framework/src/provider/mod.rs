@@ -1,22 +1,33 @@
 //! Which model to talk to, where, and with which key: decided from flags, environment and settings.
 //!
-//! This crate knows no provider. It resolves what a composition root needs to construct one.
+//! This crate knows no provider. It resolves what a composition root needs to construct one, by the definitions
+//! that the root hands over.
 
+mod choice;
+mod endpoint;
 mod error;
-mod options;
-mod vendor;
+mod found;
+mod key;
+mod key_error;
+mod listing;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use secrecy::{ExposeSecret, SecretString};
+use robota_core::ProviderDefinition;
+use secrecy::SecretString;
+use serde_json::Value;
 
 pub use error::ProviderSetupError;
-pub use options::RequestOptions;
-use vendor::Vendor;
-pub use vendor::{DEFAULT_ANTHROPIC_MODEL, DEFAULT_OPENAI_MODEL};
+pub(crate) use key::KEYRING;
+pub use key::{KeyReference, KeySources};
+pub use key_error::KeyError;
+pub use listing::{ListedProvider, ProviderOrigin, list_providers};
 
-use crate::settings::{Format, ModelSetting, ProviderProfile, Settings};
+use crate::settings::{Format, ModelSetting, Settings};
 use crate::{Environment, Variable};
+use choice::{Chosen, choose};
+use endpoint::endpoint;
 
 /// How long a server may send nothing when no profile says otherwise (seed `001`, Settings
 /// Configuration).
@@ -26,24 +37,31 @@ pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "plain data, built with `..Default::default()`")]
 pub struct ProviderOverrides {
-    /// A profile of the settings, or `anthropic` or `openai`.
+    /// A profile of the settings, or the kind of a provider such as `openai`.
     pub provider: Option<String>,
     /// A model id.
     pub model: Option<String>,
+    /// Models to go on with when the first is not to be had; empty leaves it to the profile.
+    pub fallback_models: Vec<String>,
 }
 
 /// All that is needed to construct a provider.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ResolvedProvider {
-    /// Name for people: the profile, or the type when no profile is used.
+    /// Name for people: the profile, or the kind when no profile is used.
     pub name: String,
     /// Implementation, such as `anthropic` or `openai`.
     pub kind: String,
     /// Model id.
     pub model: String,
-    /// How to prove who is asking; `None` for a service on this machine that asks for nothing.
+    /// Models to go on with when that one is not to be had, the first one first.
+    pub fallback_models: Vec<String>,
+    /// How to prove who is asking; `None` for a service that asks for nothing, and as long as the key has to be
+    /// [fetched](Self::fetch_key).
     pub credential: Option<Credential>,
+    /// Where the key is to be fetched from, when it is not at hand.
+    pub key_reference: Option<KeyReference>,
     /// Where that can be corrected, in words for a person: a variable, or a place in the settings. `None`
     /// when nothing says it.
     pub credential_source: Option<String>,
@@ -55,8 +73,11 @@ pub struct ResolvedProvider {
     pub idle_timeout: Duration,
     /// Most output tokens of one answer; `None` leaves it to the model.
     pub max_output_tokens: Option<u32>,
-    /// What requests carry besides what the API asks for.
-    pub options: RequestOptions,
+    /// `options` of the profile: what only the provider understands, passed on as it is (seed `001`, Provider
+    /// profile shape).
+    pub options: Option<Value>,
+    /// The files that describe the profile, lowest first; empty without one.
+    pub files: Vec<PathBuf>,
 }
 
 /// What is sent to a service to prove who is asking.
@@ -87,25 +108,28 @@ impl ResolvedProvider {
             name: "none".to_owned(),
             kind: "none".to_owned(),
             model: "none".to_owned(),
+            fallback_models: Vec::new(),
             credential: None,
+            key_reference: None,
             credential_source: None,
             base_url: None,
             base_url_source: None,
             idle_timeout: DEFAULT_IDLE_TIMEOUT,
             max_output_tokens: None,
-            options: RequestOptions::default(),
+            options: None,
+            files: Vec::new(),
         }
     }
 
-    /// Decides on a provider.
+    /// Decides on a provider, one of the kinds of `definitions`.
     ///
     /// The first of these that says anything decides: the override, `ROBOTA_PROVIDER`, the
-    /// settings' `currentProvider`, their legacy `provider`, then the vendor whose key or local
-    /// address is in the environment, Anthropic first.
+    /// settings' `currentProvider`, their legacy `provider`, then the first of `definitions` that the environment
+    /// is enough for: the key of a vendor, the address of a server of the user's own.
     ///
-    /// The model is the first of: the override, `ROBOTA_MODEL`, the profile's, the vendor's
-    /// variable, the settings' `model` (unless the provider was asked for by name, which may not
-    /// have that model), the default of the type.
+    /// The model is the first of: the override, `ROBOTA_MODEL`, the profile's, the variable of the kind,
+    /// the settings' `model` (unless the provider was asked for by name, which may not
+    /// have that model), the default of the kind.
     ///
     /// A key from a file is never sent to an address from the environment, nor the other way round.
     ///
@@ -116,169 +140,62 @@ impl ResolvedProvider {
         settings: &Settings,
         environment: &Environment,
         overrides: &ProviderOverrides,
+        definitions: &[ProviderDefinition],
     ) -> Result<Self, ProviderSetupError> {
         let asked = overrides.provider.as_deref().or(environment.get(Variable::ROBOTA_PROVIDER));
-        let chosen = choose(settings, environment, asked)?;
-        let endpoint = endpoint(&chosen, environment)?;
+        let chosen = choose(settings, environment, asked, definitions)?;
+        Self::of(&chosen, settings, environment, overrides, asked.is_some())
+    }
+
+    fn of(
+        chosen: &Chosen<'_>,
+        settings: &Settings,
+        environment: &Environment,
+        overrides: &ProviderOverrides,
+        asked_by_name: bool,
+    ) -> Result<Self, ProviderSetupError> {
+        let Chosen { definition, profile, .. } = chosen;
+        let endpoint = endpoint(chosen, environment)?;
         let model = overrides
             .model
             .as_deref()
             .or(environment.get(Variable::ROBOTA_MODEL))
-            .or(chosen.profile.model.as_deref())
-            .or_else(|| chosen.vendor.and_then(|vendor| environment.get(vendor.model_variable)))
-            .or_else(|| settings_model(settings, chosen.kind, asked.is_some()))
-            .or(chosen.vendor.map(|vendor| vendor.default_model));
+            .or(profile.model.as_deref())
+            .or_else(|| environment.lookup(definition.model_variable))
+            .or_else(|| settings_model(settings, definition.kind, asked_by_name))
+            .or(definition.default_model);
         let Some(model) = model else {
             return Err(ProviderSetupError::NoModel { name: chosen.name.to_owned() });
         };
-        let profile = chosen.profile;
-        let options = profile.options.as_ref().map(RequestOptions::parse).transpose().map_err(|problem| {
-            ProviderSetupError::InvalidOptions {
-                name: chosen.name.to_owned(),
-                problem,
-                files: profile.files.clone(),
-            }
-        })?;
+        let fallback_models = if overrides.fallback_models.is_empty() {
+            profile.fallback_models.clone().unwrap_or_default()
+        } else {
+            overrides.fallback_models.clone()
+        };
         Ok(Self {
             name: chosen.name.to_owned(),
-            kind: chosen.kind.to_owned(),
+            kind: definition.kind.to_owned(),
             model: model.to_owned(),
+            fallback_models,
             credential: endpoint.credential,
+            key_reference: endpoint.key_reference,
             credential_source: endpoint.credential_source,
             base_url: endpoint.base_url,
             base_url_source: endpoint.base_url_source,
             idle_timeout: profile.idle_timeout.unwrap_or(DEFAULT_IDLE_TIMEOUT),
             max_output_tokens: profile.max_output_tokens,
-            options: options.unwrap_or_default(),
+            options: profile.options.clone(),
+            files: profile.files.clone(),
         })
     }
-}
 
-/// A profile that was chosen, or the empty profile of a vendor.
-struct Chosen<'a> {
-    name: &'a str,
-    kind: &'a str,
-    vendor: Option<&'static Vendor>,
-    profile: &'a ProviderProfile,
-    /// It is the one provider of older settings.
-    is_legacy: bool,
-}
-
-impl Chosen<'_> {
-    /// Where `field` of the profile stands, for a person.
-    fn place(&self, field: &str) -> String {
-        let Self { name, is_legacy, .. } = self;
-        if *is_legacy {
-            format!("`{name}.{field}` in the settings")
-        } else {
-            format!("`providers.{name}.{field}` in the settings")
-        }
+    /// The error that the provider does not take the `options` of the profile: `problem` says what is wrong with
+    /// them, in words that follow its name.
+    #[must_use]
+    pub fn invalid_options(&self, problem: impl Into<String>) -> ProviderSetupError {
+        let (name, problem, files) = (self.name.clone(), problem.into(), self.files.clone());
+        ProviderSetupError::InvalidOptions { name, problem, files }
     }
-}
-
-/// The profile of a vendor that no settings describe.
-static NO_PROFILE: ProviderProfile = ProviderProfile::EMPTY;
-
-fn choose<'a>(
-    settings: &'a Settings,
-    environment: &Environment,
-    asked: Option<&'a str>,
-) -> Result<Chosen<'a>, ProviderSetupError> {
-    if let Some(name) = asked.or(settings.current_provider.as_deref()) {
-        // A setting must name a profile; only a person may mean a vendor.
-        let vendor = asked.and_then(Vendor::of_kind);
-        return match (settings.providers.get(name), vendor) {
-            (Some(profile), _) => from_profile(name, profile),
-            (None, Some(vendor)) => Ok(from_vendor(vendor)),
-            (None, None) => Err(ProviderSetupError::unknown(name, asked.is_none(), &settings.providers)),
-        };
-    }
-    if let Some(profile) = &settings.legacy_provider {
-        return Ok(Chosen { is_legacy: true, ..from_profile("provider", profile)? });
-    }
-    Vendor::ALL
-        .iter()
-        .find(|vendor| vendor.is_set_up(environment))
-        .map(from_vendor)
-        .ok_or(ProviderSetupError::NoProvider)
-}
-
-fn from_profile<'a>(name: &'a str, profile: &'a ProviderProfile) -> Result<Chosen<'a>, ProviderSetupError> {
-    let Some(kind) = profile.kind.as_deref() else {
-        return Err(ProviderSetupError::NoType { name: name.to_owned(), files: profile.files.clone() });
-    };
-    Ok(Chosen { name, kind, vendor: Vendor::of_kind(kind), profile, is_legacy: false })
-}
-
-fn from_vendor<'a>(vendor: &'static Vendor) -> Chosen<'a> {
-    let (name, kind) = (vendor.kind, vendor.kind);
-    Chosen { name, kind, vendor: Some(vendor), profile: &NO_PROFILE, is_legacy: false }
-}
-
-/// Address and credential, each with the place it comes from.
-struct Endpoint {
-    credential: Option<Credential>,
-    credential_source: Option<String>,
-    base_url: Option<String>,
-    base_url_source: Option<String>,
-}
-
-/// Address and credential, both from the profile or both from the environment.
-fn endpoint(chosen: &Chosen<'_>, environment: &Environment) -> Result<Endpoint, ProviderSetupError> {
-    let profile = chosen.profile;
-    let vendor = chosen.vendor;
-    let written = profile.api_key.as_ref().map(|key| credential_of(chosen, key, environment)).transpose()?;
-    let key_is_in_file = written.as_ref().is_some_and(|written| written.in_file);
-
-    let (base_url, base_url_source) = match &profile.base_url {
-        Some(url) => Some((url.clone(), chosen.place("baseURL"))),
-        None if key_is_in_file => None,
-        None => vendor.map(|vendor| vendor.base_url(environment)).transpose()?.flatten(),
-    }
-    .unzip();
-    let (credential, credential_source) = match written {
-        Some(Written { credential, source, .. }) => Some((credential, source)),
-        None if profile.base_url.is_some() => None,
-        None => vendor.and_then(|vendor| vendor.credential(environment)),
-    }
-    .unzip();
-    if credential.is_none() && !base_url.as_deref().is_some_and(is_loopback) {
-        let variable = vendor.map(|vendor| vendor.key_variable.name);
-        let foreign = profile.base_url.is_some();
-        return Err(ProviderSetupError::NoKey { name: chosen.name.to_owned(), variable, foreign });
-    }
-    // Where a local service has no key and refuses that, one has to be written beside its address.
-    let missing = || profile.base_url.is_some().then(|| chosen.place("apiKey"));
-    let credential_source = credential_source.or_else(missing);
-    Ok(Endpoint { credential, credential_source, base_url, base_url_source })
-}
-
-/// The key of a profile.
-struct Written {
-    credential: Credential,
-    /// Where it stands.
-    source: String,
-    /// That is the profile itself, and not a variable.
-    in_file: bool,
-}
-
-fn credential_of(
-    chosen: &Chosen<'_>,
-    key: &SecretString,
-    environment: &Environment,
-) -> Result<Written, ProviderSetupError> {
-    let Some(variable) = key.expose_secret().strip_prefix("$ENV:") else {
-        let credential = Credential::ApiKey(key.clone());
-        return Ok(Written { credential, source: chosen.place("apiKey"), in_file: true });
-    };
-    let Some(value) = environment.lookup(variable) else {
-        let (name, variable) = (chosen.name.to_owned(), variable.to_owned());
-        return Err(ProviderSetupError::UnsetVariable { name, variable });
-    };
-    let secret = SecretString::from(value);
-    let is_token = variable == Variable::ANTHROPIC_AUTH_TOKEN.name;
-    let credential = if is_token { Credential::BearerToken(secret) } else { Credential::ApiKey(secret) };
-    Ok(Written { credential, source: variable.to_owned(), in_file: false })
 }
 
 /// The settings' own model, where it can be one of this provider.

@@ -9,7 +9,7 @@ use robota_core::{HookAction, HookFailurePolicy, PermissionMode};
 use serde::Serialize;
 
 use super::file::FileSettings;
-use super::{Layer, LogSettings, Scope, SettingsError, read_file};
+use super::{Layer, LogSettings, ProviderProfile, Scope, SettingsError, read_file};
 use crate::ProjectPaths;
 
 /// One thing that a file of a project sets and that takes effect only when the user trusts the project.
@@ -43,6 +43,8 @@ pub enum ClaimKind {
     Provider,
     /// A model.
     Model,
+    /// What a model can hold and costs.
+    ModelLimits,
     /// The language of answers.
     Language,
     /// When the history is compacted.
@@ -143,15 +145,18 @@ fn claims(file: &FileSettings) -> Vec<Claim> {
     file.env.keys().for_each(|name| add(ClaimKind::Variable, name.clone()));
     file.allowed_hosts.iter().for_each(|host| add(ClaimKind::AllowedHost, host.clone()));
     for (name, profile) in &file.providers {
-        add(ClaimKind::Provider, with_address(name, profile.base_url.as_deref()));
+        add(ClaimKind::Provider, described(name, profile));
     }
     if let Some(profile) = &file.legacy_provider {
-        add(ClaimKind::Provider, with_address("provider", profile.base_url.as_deref()));
+        add(ClaimKind::Provider, described("provider", profile));
     }
     if let Some(name) = &file.current_provider {
         add(ClaimKind::Provider, format!("the current one: {name}"));
     }
     file.model.iter().for_each(|model| add(ClaimKind::Model, model.clone()));
+    let entries = file.model_catalog.iter();
+    entries
+        .for_each(|entry| add(ClaimKind::ModelLimits, format!("{} with {} tokens", entry.id, entry.context)));
     file.language.iter().for_each(|language| add(ClaimKind::Language, language.clone()));
     if let Some(threshold) = file.auto_compact {
         let share =
@@ -167,6 +172,15 @@ fn claims(file: &FileSettings) -> Vec<Claim> {
     }
     file.user_agent.iter().for_each(|name| add(ClaimKind::UserAgent, name.clone()));
     list
+}
+
+/// A profile, for a person: its address, and what it runs.
+fn described(name: &str, profile: &ProviderProfile) -> String {
+    let shown = with_address(name, profile.base_url.as_deref());
+    match &profile.api_key_helper {
+        Some(command) => format!("{shown}, with the key that the command {command} prints"),
+        None => shown,
+    }
 }
 
 fn with_address(name: &str, address: Option<&str>) -> String {
@@ -214,6 +228,7 @@ impl ClaimKind {
             Self::Directory => "additional directories".to_owned(),
             Self::Provider => "a provider".to_owned(),
             Self::Model => "a model".to_owned(),
+            Self::ModelLimits => "limits of models".to_owned(),
             Self::Language => "a language".to_owned(),
             Self::Compaction => "a threshold for compaction".to_owned(),
             Self::Log => "what the log holds".to_owned(),
@@ -235,6 +250,7 @@ impl ClaimKind {
             Self::AllowedHost => "allowed host",
             Self::Provider => "provider",
             Self::Model => "model",
+            Self::ModelLimits => "limits of a model",
             Self::Language => "language",
             Self::Compaction => "compaction",
             Self::Log => "log",

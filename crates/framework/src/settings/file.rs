@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use robota_core::{HookFailurePolicy, HooksConfig, PermissionMode, Rule};
+use robota_core::{HookFailurePolicy, HooksConfig, ModelEntry, PermissionMode, Rule};
 use secrecy::SecretString;
 use serde_json::Value;
 
 use super::document::Node;
 use super::suggestion::closest;
-use super::value::{auto_compact, base_url, choice, host, language, raw_capture, text, variable};
+use super::value::{auto_compact, base_url, choice, host, language, raw_capture, text, texts, variable};
 use super::variables::TRUST_LEVELS;
 use super::{
     AutoCompact, Format, Layer, LogSettings, ProviderProfile, SandboxSettings, SearchSettings, SettingsError,
@@ -20,7 +20,7 @@ use super::{
 /// Modes of `.claude` files that robota does not have.
 const FOREIGN_MODES: [&str; 2] = ["auto", "dontAsk"];
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "$schema",
     "autoCompactThreshold",
     "currentProvider",
@@ -32,6 +32,7 @@ const KEYS: [&str; 18] = [
     "language",
     "log",
     "model",
+    "modelCatalog",
     "permissions",
     "provider",
     "providers",
@@ -40,8 +41,17 @@ const KEYS: [&str; 18] = [
     "web",
     "webFetch",
 ];
-const PROFILE_KEYS: [&str; 7] =
-    ["apiKey", "baseURL", "maxOutputTokens", "model", "options", "timeout", "type"];
+const PROFILE_KEYS: [&str; 9] = [
+    "apiKey",
+    "apiKeyHelper",
+    "baseURL",
+    "fallbackModel",
+    "maxOutputTokens",
+    "model",
+    "options",
+    "timeout",
+    "type",
+];
 const LOG_KEYS: [&str; 2] = ["durability", "rawCapture"];
 const WEB_KEYS: [&str; 1] = ["allowedHosts"];
 const PERMISSION_KEYS: [&str; 6] =
@@ -54,6 +64,7 @@ pub(super) struct FileSettings {
     pub(super) providers: BTreeMap<String, ProviderProfile>,
     pub(super) legacy_provider: Option<ProviderProfile>,
     pub(super) model: Option<String>,
+    pub(super) model_catalog: Vec<ModelEntry>,
     pub(super) language: Option<String>,
     pub(super) auto_compact: Option<AutoCompact>,
     pub(super) log: LogSettings,
@@ -117,6 +128,7 @@ impl Reader<'_> {
                 }
                 "provider" => self.settings.legacy_provider = Some(self.profile(&node, "name")?),
                 "model" => self.settings.model = Some(text(&node)?),
+                "modelCatalog" => self.model_catalog(&node)?,
                 "language" => self.settings.language = Some(language(&node)?),
                 "autoCompactThreshold" => self.settings.auto_compact = Some(auto_compact(&node)?),
                 "log" => self.log(&node)?,
@@ -160,6 +172,8 @@ impl Reader<'_> {
                 "type" => profile.kind = Some(text(&node)?),
                 name if name == type_key => profile.kind = Some(text(&node)?),
                 "model" => profile.model = Some(text(&node)?),
+                "fallbackModel" => profile.fallback_models = Some(texts(&node)?),
+                "apiKeyHelper" => profile.api_key_helper = Some(text(&node)?),
                 "apiKey" => profile.api_key = Some(SecretString::from(text(&node.secret())?)),
                 "baseURL" => profile.base_url = Some(base_url(&node)?),
                 "timeout" => {

@@ -6,6 +6,7 @@
 //! the layers, so no layer can drop a rule of another; everything else is taken from the highest
 //! layer that sets it, provider profiles, `log` and `sandbox` field by field (seed `001`, Settings Configuration).
 
+mod catalog;
 mod claim;
 mod document;
 mod error;
@@ -27,7 +28,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use robota_core::{HookFailurePolicy, HookScope, HooksConfig, PermissionMode, Rule};
+use robota_core::{HookFailurePolicy, HookScope, HooksConfig, ModelEntry, PermissionMode, Rule};
 
 pub(crate) use claim::TRUST_HINT;
 pub use claim::{Claim, ClaimKind, FileClaims, project_claims};
@@ -60,6 +61,8 @@ pub struct Settings {
     /// Models for providers that name none, lowest layer first: of those that a provider can have, the
     /// last counts.
     pub models: Vec<ModelSetting>,
+    /// What is known of models besides the table that ships, lowest layer first.
+    pub model_catalog: Vec<ModelEntry>,
     /// Language to answer in.
     pub language: Option<String>,
     /// When sessions compact their history by themselves.
@@ -187,6 +190,7 @@ impl Settings {
         if let Some(model) = file.model {
             self.models.push(ModelSetting { model, format: layer.format });
         }
+        self.model_catalog.extend(file.model_catalog);
         for (name, profile) in file.providers {
             self.providers.entry(name).or_default().overlay(profile);
         }

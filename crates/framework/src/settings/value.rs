@@ -19,6 +19,16 @@ pub(super) fn text(node: &Node<'_>) -> Result<String, SettingsError> {
     if text.trim().is_empty() { Err(node.invalid(EXPECTED)) } else { Ok(text) }
 }
 
+/// A text that is not blank, or a list of them.
+pub(super) fn texts(node: &Node<'_>) -> Result<Vec<String>, SettingsError> {
+    const EXPECTED: &str = "a text that is not blank, or a list of them";
+    match node.value::<Value>(EXPECTED)? {
+        Value::String(_) => Ok(vec![text(node)?]),
+        Value::Array(_) => node.elements()?.iter().map(text).collect(),
+        _ => Err(node.invalid(EXPECTED)),
+    }
+}
+
 /// One of a few words, and what it stands for.
 pub(super) fn choice<T: Copy>(
     node: &Node<'_>,

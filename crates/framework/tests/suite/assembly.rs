@@ -2,15 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use robota_core::{ModelTable, PermissionMode, RawCapture, Rule, RuleSet, Timestamp};
-use robota_framework::{
-    AssemblyError, DEFAULT_ANTHROPIC_MODEL, DEFAULT_OPENAI_MODEL, Environment, ProviderOverrides,
-    ResolvedProvider, SessionBlueprint, Settings, create_query,
-};
+use robota_core::{PermissionMode, RawCapture, Rule, RuleSet, Timestamp};
+use robota_framework::{AssemblyError, Environment, SessionBlueprint, Settings, create_query};
 use robota_session::{AutoCompactThreshold, Durability, PermissionAnswer, PermissionRequest};
 use robota_testkit::{FixedClock, Reply, Script, ScriptedProvider, fixed_ambient};
 use serde_json::json;
 
+use crate::definitions::resolved;
 use crate::workspace::Workspace;
 
 const ENVIRONMENT: &[(&str, &str)] = &[
@@ -26,7 +24,7 @@ fn blueprint(workspace: &Workspace, cwd: &str, script: Script) -> (SessionBluepr
     let paths = workspace.paths_at(cwd);
     let settings = Settings::load(&paths, false).unwrap();
     let environment: Environment = ENVIRONMENT.iter().copied().collect();
-    let model = ResolvedProvider::resolve(&settings, &environment, &ProviderOverrides::default()).unwrap();
+    let model = resolved(&settings, &environment);
     let provider = Arc::new(ScriptedProvider::new(script));
     let mut blueprint = SessionBlueprint::new(paths, settings, environment, model, provider.clone());
     blueprint.ambient = fixed_ambient();
@@ -298,9 +296,6 @@ fn limits_come_from_the_profile_then_from_the_table_of_models() {
     blueprint.model.max_output_tokens = None;
     blueprint.model.model = "nobody-knows-me".to_owned();
     assert_eq!(limits(&blueprint), (128_000, None));
-    for model in [DEFAULT_ANTHROPIC_MODEL, DEFAULT_OPENAI_MODEL] {
-        assert!(ModelTable::builtin().lookup(model).known, "{model}");
-    }
 }
 
 #[test]

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use robota_core::HookFailurePolicy;
-use robota_framework::{
-    Environment, ProjectPaths, ProviderOverrides, ResolvedProvider, SessionBlueprint, Settings,
-};
+use robota_framework::{Environment, ProjectPaths, SessionBlueprint, Settings};
 use robota_testkit::{Reply, Script, ScriptedProvider, fixed_ambient};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use robota_core::{HookCall, HookDecision, HookInput, HookOutcome, HookScope, PermissionMode, SessionSource};
 
+use crate::definitions::resolved;
 use crate::workspace::Workspace;
 
 const HOOK: &str =
@@ -92,7 +91,7 @@ async fn said(
     let settings = Settings::load(&workspace.paths(), false).unwrap();
     let environment =
         Environment::from_iter([("ANTHROPIC_API_KEY", "sk-ant-0123456789"), ("PATH", "/usr/bin:/bin")]);
-    let model = ResolvedProvider::resolve(&settings, &environment, &ProviderOverrides::default()).unwrap();
+    let model = resolved(&settings, &environment);
     let provider = Arc::new(ScriptedProvider::new(script));
     let mut blueprint =
         SessionBlueprint::new(workspace.paths(), settings, environment, model, provider.clone());

@@ -4,6 +4,7 @@
 
 mod assembly;
 mod context;
+mod definitions;
 mod hooks;
 mod local_rules;
 mod prompt;

@@ -7,6 +7,7 @@ use robota_framework::{AutoCompact, Environment, LogSettings, Settings, SourcedR
 use robota_session::Durability;
 use secrecy::ExposeSecret;
 
+use crate::definitions::DEFINITIONS;
 use crate::workspace::Workspace;
 
 fn texts(rules: &[SourcedRule]) -> Vec<&str> {
@@ -309,7 +310,9 @@ fn variables_and_hosts_of_a_project_need_trust_and_never_steer_robota() {
 }
 
 fn trusted_environment(workspace: &Workspace, host: &[(&str, &str)]) -> Environment {
-    Settings::load(&workspace.paths(), true).unwrap().environment(&host.iter().copied().collect())
+    Settings::load(&workspace.paths(), true)
+        .unwrap()
+        .environment(&host.iter().copied().collect(), &DEFINITIONS)
 }
 
 #[test]

@@ -1,89 +1,41 @@
 //! The events of a Messages stream.
 
-use std::borrow::Cow;
+mod block;
+mod citation;
+mod frame;
+mod native;
+
 use std::collections::BTreeMap;
 
 use robota_core::{FinishReason, ModelEvent, Usage};
-use serde::Deserialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use block::Block;
+use frame::{Delta, Foreign, Frame, MessageStart, WireUsage};
 
 use crate::wire::{Decoder, Events, Fault, Progress};
 
-/// Reads a Messages stream. Unknown events, blocks and deltas pass without effect.
+/// Reads a Messages stream. Unknown events, blocks and deltas pass; what is known of unknown blocks is kept for the
+/// next request.
 #[derive(Default)]
 pub(super) struct MessagesDecoder {
-    /// Blocks that have begun and not ended, by their index.
-    blocks: BTreeMap<u64, Block>,
+    /// The blocks of the answer, in order.
+    blocks: Vec<Block>,
+    /// Which of them have begun and not ended, by their index on the wire.
+    open: BTreeMap<u64, usize>,
     calls: usize,
+    /// The last of them that is a text.
+    last_text: Option<usize>,
     usage: Usage,
     stop_reason: Option<String>,
     finished: bool,
-}
-
-/// A content block in the making.
-enum Block {
-    Thinking { signature: Option<String> },
-    Call { number: usize, input: Option<Box<RawValue>> },
-    ServerTool { name: String, input: String },
-    Plain,
-}
-
-#[derive(Deserialize)]
-struct Frame<'a> {
-    #[serde(borrow, default)]
-    r#type: Cow<'a, str>,
-    #[serde(default)]
-    index: u64,
-    message: Option<MessageStart>,
-    content_block: Option<BlockStart>,
-    delta: Option<Delta>,
-    usage: Option<WireUsage>,
-}
-
-#[derive(Deserialize)]
-struct MessageStart {
-    id: Option<String>,
-    model: Option<String>,
-    usage: Option<WireUsage>,
-}
-
-#[derive(Deserialize)]
-struct BlockStart {
-    #[serde(default)]
-    r#type: String,
-    id: Option<String>,
-    name: Option<String>,
-    input: Option<Box<RawValue>>,
-    text: Option<String>,
-    thinking: Option<String>,
-    signature: Option<String>,
-    data: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Delta {
-    text: Option<String>,
-    thinking: Option<String>,
-    signature: Option<String>,
-    partial_json: Option<String>,
-    stop_reason: Option<String>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-struct WireUsage {
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-    cache_read_input_tokens: Option<u64>,
-    cache_creation_input_tokens: Option<u64>,
 }
 
 impl Decoder for MessagesDecoder {
     fn frame(&mut self, event: Option<&str>, data: &str, out: &mut Events) -> Result<(), Fault> {
         let frame: Frame<'_> = match serde_json::from_str(data) {
             Ok(frame) => frame,
-            Err(_) if is_unknown(data) => return Ok(()),
-            Err(error) => return Err(error.into()),
+            Err(error) => return self.foreign(data, error),
         };
         let kind = if frame.r#type.is_empty() { event.unwrap_or_default() } else { &*frame.r#type };
         match kind {
@@ -95,14 +47,10 @@ impl Decoder for MessagesDecoder {
             }
             "content_block_delta" => {
                 if let Some(delta) = frame.delta {
-                    self.block_delta(frame.index, delta, out);
+                    self.block_delta(frame.index, delta, data, out);
                 }
             }
-            "content_block_stop" => {
-                if let Some(block) = self.blocks.remove(&frame.index) {
-                    end_block(block, out);
-                }
-            }
+            "content_block_stop" => self.block_stop(frame.index, out),
             "message_delta" => {
                 self.count(frame.usage);
                 self.stop_reason =
@@ -124,21 +72,21 @@ impl Decoder for MessagesDecoder {
     }
 }
 
-/// Whether the frame is of a type that this version does not know, and so may have any shape.
-fn is_unknown(data: &str) -> bool {
-    const KNOWN: [&str; 6] = [
-        "message_start",
-        "content_block_start",
-        "content_block_delta",
-        "content_block_stop",
-        "message_delta",
-        "message_stop",
-    ];
-    let value: Value = serde_json::from_str(data).unwrap_or_default();
-    value.get("type").and_then(Value::as_str).is_some_and(|kind| !KNOWN.contains(&kind))
-}
-
 impl MessagesDecoder {
+    /// A frame that cannot be read as one that is known.
+    fn foreign(&mut self, data: &str, error: serde_json::Error) -> Result<(), Fault> {
+        match Foreign::read(data) {
+            Some(Foreign::Event) => Ok(()),
+            Some(Foreign::Delta { index, delta }) => {
+                if let Some(block) = self.open_block(index) {
+                    block.take_foreign(delta);
+                }
+                Ok(())
+            }
+            None => Err(error.into()),
+        }
+    }
+
     fn message_start(&mut self, message: Option<MessageStart>, out: &mut Events) {
         let Some(MessageStart { id, model, usage }) = message else { return };
         out.push_back(ModelEvent::Started { response_id: id, model });
@@ -148,109 +96,80 @@ impl MessagesDecoder {
         }
     }
 
-    fn block_start(&mut self, index: u64, start: BlockStart, out: &mut Events) {
-        let block = match start.r#type.as_str() {
-            "thinking" => {
-                push_text(start.thinking, ModelEvent::ThinkingDelta, out);
-                Block::Thinking { signature: start.signature.filter(|signature| !signature.is_empty()) }
+    fn block_start(&mut self, index: u64, start: Map<String, Value>, out: &mut Events) {
+        // One that never ended ends where the next one takes its place.
+        self.block_stop(index, out);
+        let at = self.blocks.len();
+        let text_before = self.last_text.and_then(|last| Some((last, self.blocks.get(last)?)));
+        let apart = text_before.is_some_and(|(last, block)| last + 1 < at && block.ends_in_a_word());
+        let block = Block::begin(start, apart, &mut self.calls, out);
+        if block.is_text() {
+            self.last_text = Some(at);
+        }
+        self.open.insert(index, at);
+        self.blocks.push(block);
+    }
+
+    fn block_delta(&mut self, index: u64, delta: Delta<'_>, data: &str, out: &mut Events) {
+        let known = matches!(
+            &*delta.r#type,
+            "" | "text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta" | "citations_delta"
+        );
+        if !known {
+            if let (Some(Foreign::Delta { delta, .. }), Some(block)) =
+                (Foreign::read(data), self.open_block(index))
+            {
+                block.take_foreign(delta);
             }
-            "redacted_thinking" => {
-                out.push_back(ModelEvent::RedactedThinking(start.data.unwrap_or_default()));
-                Block::Plain
-            }
-            "tool_use" => {
-                let number = self.calls;
-                self.calls += 1;
-                out.push_back(ModelEvent::ToolCallStart {
-                    index: number,
-                    id: start.id.unwrap_or_default(),
-                    name: start.name.unwrap_or_default(),
-                });
-                Block::Call { number, input: start.input }
-            }
-            "server_tool_use" => {
-                Block::ServerTool { name: start.name.unwrap_or_default(), input: String::new() }
-            }
-            _ => {
-                push_text(start.text, ModelEvent::TextDelta, out);
-                Block::Plain
-            }
-        };
-        if let Some(unfinished) = self.blocks.insert(index, block) {
-            end_block(unfinished, out);
+            return;
+        }
+        if !self.open.contains_key(&index) {
+            // Some gateways leave out the start of a block.
+            let kind = match (&delta.text, &delta.thinking) {
+                (Some(_), _) => "text",
+                (_, Some(_)) => "thinking",
+                _ => return,
+            };
+            self.block_start(index, Map::from_iter([("type".to_owned(), kind.into())]), out);
+        }
+        if let Some(block) = self.open_block(index) {
+            block.take(delta, out);
         }
     }
 
-    fn block_delta(&mut self, index: u64, delta: Delta, out: &mut Events) {
-        push_text(delta.text, ModelEvent::TextDelta, out);
-        push_text(delta.thinking, ModelEvent::ThinkingDelta, out);
-        match self.blocks.get_mut(&index) {
-            Some(Block::Thinking { signature }) => {
-                if let Some(more) = delta.signature {
-                    signature.get_or_insert_default().push_str(&more);
-                }
-            }
-            Some(Block::Call { number, input }) => {
-                if let Some(delta) = delta.partial_json.filter(|json| !json.is_empty()) {
-                    *input = None;
-                    out.push_back(ModelEvent::ToolCallArguments { index: *number, delta });
-                }
-            }
-            Some(Block::ServerTool { input, .. }) => input.push_str(&delta.partial_json.unwrap_or_default()),
-            Some(Block::Plain) | None => {}
+    fn block_stop(&mut self, index: u64, out: &mut Events) {
+        if let Some(block) = self.open.remove(&index).and_then(|at| self.blocks.get(at)) {
+            block.end(out);
         }
     }
 
-    /// Counts are cumulative, but some gateways leave out or zero what they said before.
+    fn open_block(&mut self, index: u64) -> Option<&mut Block> {
+        self.open.get(&index).and_then(|at| self.blocks.get_mut(*at))
+    }
+
     fn count(&mut self, counts: Option<WireUsage>) {
-        let Some(counts) = counts else { return };
-        let keep = |total: &mut u64, count: Option<u64>| *total = (*total).max(count.unwrap_or(0));
-        keep(&mut self.usage.input_tokens, counts.input_tokens);
-        keep(&mut self.usage.output_tokens, counts.output_tokens);
-        keep(&mut self.usage.cache_read_tokens, counts.cache_read_input_tokens);
-        keep(&mut self.usage.cache_write_tokens, counts.cache_creation_input_tokens);
+        if let Some(counts) = counts {
+            counts.add_to(&mut self.usage);
+        }
     }
 
     fn finish(&mut self, out: &mut Events) {
-        for (_, block) in std::mem::take(&mut self.blocks) {
-            end_block(block, out);
+        if std::mem::replace(&mut self.finished, true) {
+            return;
         }
+        for (_, at) in std::mem::take(&mut self.open) {
+            if let Some(block) = self.blocks.get(at) {
+                block.end(out);
+            }
+        }
+        let reason = finish_reason(self.stop_reason.as_deref(), self.calls > 0);
+        let paused = reason == FinishReason::PauseTurn;
+        out.extend(native::content(std::mem::take(&mut self.blocks), paused));
         if !self.usage.is_empty() {
             out.push_back(ModelEvent::Usage(self.usage));
         }
-        let reason = finish_reason(self.stop_reason.as_deref(), self.calls > 0);
         out.push_back(ModelEvent::Finish(reason));
-        self.finished = true;
     }
-}
-
-fn push_text(text: Option<String>, event: fn(String) -> ModelEvent, out: &mut Events) {
-    out.extend(text.filter(|text| !text.is_empty()).map(event));
-}
-
-fn end_block(block: Block, out: &mut Events) {
-    match block {
-        Block::Thinking { signature } => out.push_back(ModelEvent::ThinkingEnd { signature }),
-        Block::Call { number, input } => {
-            // Some gateways put the whole input into the start of the block.
-            if let Some(input) = input.filter(|input| !matches!(input.get(), "{}" | "null")) {
-                let delta = input.get().to_owned();
-                out.push_back(ModelEvent::ToolCallArguments { index: number, delta });
-            }
-            out.push_back(ModelEvent::ToolCallEnd { index: number });
-        }
-        Block::ServerTool { name, input } => {
-            out.push_back(ModelEvent::ServerTool { tool: name, query: server_query(input) });
-        }
-        Block::Plain => {}
-    }
-}
-
-/// What a server tool was asked, in words where its input has them.
-fn server_query(input: String) -> String {
-    let value: Value = serde_json::from_str(&input).unwrap_or_default();
-    let words = ["query", "url"].into_iter().find_map(|field| value.get(field)?.as_str().map(str::to_owned));
-    words.unwrap_or(input)
 }
 
 fn finish_reason(reason: Option<&str>, called: bool) -> FinishReason {
@@ -261,7 +180,8 @@ fn finish_reason(reason: Option<&str>, called: bool) -> FinishReason {
         Some("max_tokens") => FinishReason::MaxTokens,
         Some("stop_sequence") => FinishReason::StopSequence,
         Some("refusal") => FinishReason::Refusal,
-        Some("pause_turn") => FinishReason::PauseTurn,
+        // After a compaction, too, the answer goes on once it has been sent back.
+        Some("pause_turn" | "compaction") => FinishReason::PauseTurn,
         Some("model_context_window_exceeded") => FinishReason::ContextWindow,
         Some(other) => FinishReason::Other(other.to_owned()),
     }

@@ -19,12 +19,20 @@ pub(crate) struct LazyClient {
     connect_timeout: Duration,
     /// Plain HTTP to this machine.
     local: bool,
+    /// HTTP/2 from the first byte.
+    http2: bool,
 }
 
 impl LazyClient {
     pub(crate) fn new(url: &Url, connect_timeout: Duration) -> Self {
         let local = url.scheme() == "http" && url.host_str().is_some_and(is_loopback);
-        Self { client: OnceLock::new(), connect_timeout, local }
+        Self { client: OnceLock::new(), connect_timeout, local, http2: false }
+    }
+
+    /// The same client, which speaks HTTP/2 from the first byte if `http2`.
+    pub(crate) fn with_http2(mut self, http2: bool) -> Self {
+        self.http2 = http2;
+        self
     }
 
     /// The client, or why there cannot be one.
@@ -43,6 +51,7 @@ impl LazyClient {
             // Followed, a redirect would carry the key to an address nobody configured.
             .redirect(Policy::none());
         let builder = if self.local { builder.no_proxy().tls_certs_only([]) } else { builder };
+        let builder = if self.http2 { builder.http2_prior_knowledge() } else { builder };
         let client = builder.build().map_err(|error| error.without_url().to_string());
         tracing::debug!(micros = begun.elapsed().as_micros(), local = self.local, "HTTP client built");
         client

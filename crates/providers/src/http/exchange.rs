@@ -5,21 +5,25 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, LOCATION};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Response, Url};
 use robota_core::{ProviderError, ProviderErrorKind};
 use tokio::time::timeout;
 
 use super::idle::within_idle_time;
-use super::wait::requested_wait;
+use super::wait::{requested_wait, should_retry};
 use super::{Frames, LazyClient};
 use crate::api_error::ApiError;
 use crate::endpoint::Endpoint;
 use crate::excerpt::excerpt;
 use crate::report::Reporter;
+use crate::wire::{Encoded, Question};
 
 /// Most bytes read of an answer that is no event stream.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
+
+/// Most bytes read of the answer to a question; the longest lists of models have some megabytes.
+const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 /// Slowest upload that is waited for, in bytes a second: a long request may take its time.
 const SLOWEST_UPLOAD: u64 = 32 * 1024;
@@ -53,9 +57,9 @@ pub(crate) struct Refusal {
 
 impl Exchange {
     pub(crate) fn new(endpoint: Endpoint) -> Self {
-        let Endpoint { url, headers, reporter, idle_timeout, connect_timeout, .. } = endpoint;
+        let Endpoint { url, headers, reporter, idle_timeout, connect_timeout, http2, .. } = endpoint;
         Self {
-            client: LazyClient::new(&url, connect_timeout),
+            client: LazyClient::new(&url, connect_timeout).with_http2(http2),
             reporter: Arc::new(reporter),
             url,
             headers,
@@ -63,21 +67,21 @@ impl Exchange {
         }
     }
 
-    /// Posts `body` and reads the answer as far as its headers, or to the end when it is no stream. The
+    /// Posts a request and reads the answer as far as its headers, or to the end when it is no stream. The
     /// server may send nothing at all for `idle_timeout`, or else the endpoint's own time.
     pub(crate) async fn post(
         &self,
-        body: Bytes,
+        encoded: Encoded,
         idle_timeout: Option<Duration>,
     ) -> Result<Answer, ProviderError> {
-        let client = self.client.get().map_err(|cause| {
-            let message = format!("the HTTP client cannot be built: {cause}");
-            ProviderError::new(ProviderErrorKind::Configuration, message)
-        })?;
+        let client = self.client()?;
+        let Encoded { body, url, headers, .. } = encoded;
+        let body = Bytes::from(body);
         let size = body.len();
         let upload = Duration::from_secs(size as u64 / SLOWEST_UPLOAD);
         let idle = idle_timeout.unwrap_or(self.idle_timeout);
-        let sending = client.post(self.url.clone()).headers(self.headers.clone()).body(body).send();
+        let url = url.unwrap_or_else(|| self.url.clone());
+        let sending = client.post(url).headers(self.headers.clone()).headers(headers).body(body).send();
         let response = timeout(idle.saturating_add(upload), sending)
             .await
             .map_err(|_| self.reporter.idle(idle))?
@@ -96,12 +100,49 @@ impl Exchange {
         }
     }
 
-    async fn refusal(&self, response: Response, idle: Duration, request_id: Option<String>) -> Refusal {
-        let wait = requested_wait(response.headers());
+    /// Asks a question and reads the answer, which may take as long as the endpoint may be idle.
+    pub(crate) async fn ask<T>(&self, question: Question<T>) -> Result<T, ProviderError> {
+        let client = self.client()?;
+        let request = match question.body {
+            Some(body) => client.post(question.url).body(body),
+            None => client.get(question.url),
+        };
+        let mut headers = self.headers.clone();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let response = timeout(self.idle_timeout, request.headers(headers).send())
+            .await
+            .map_err(|_| self.reporter.idle(self.idle_timeout))?
+            .map_err(|error| self.reporter.unreachable(error))?;
         let status = response.status().as_u16();
-        let body = beginning(self.bytes(response, idle)).await;
+        if !(200..300).contains(&status) {
+            let Refusal { error, wait, .. } = self.refusal(response, self.idle_timeout, None).await;
+            return Err(self.reporter.refused(&error, "", wait));
+        }
+        let content_type = header(response.headers(), &CONTENT_TYPE).unwrap_or_default().to_owned();
+        let body = beginning(self.bytes(response, self.idle_timeout), MAX_ANSWER_BYTES).await;
+        let answer = serde_json::from_slice(&body).ok().and_then(|value| (question.read)(&value));
+        let not_an_answer = || {
+            let beginning = excerpt(&String::from_utf8_lossy(&body));
+            self.reporter.no_answer(status, &content_type, &beginning)
+        };
+        answer.ok_or_else(not_an_answer)
+    }
+
+    fn client(&self) -> Result<&reqwest::Client, ProviderError> {
+        self.client.get().map_err(|cause| {
+            let message = format!("the HTTP client cannot be built: {cause}");
+            ProviderError::new(ProviderErrorKind::Configuration, message)
+        })
+    }
+
+    async fn refusal(&self, response: Response, idle: Duration, request_id: Option<String>) -> Refusal {
+        let status = response.status().as_u16();
+        let wait = requested_wait(status, response.headers());
+        let should_retry = should_retry(response.headers());
+        let body = beginning(self.bytes(response, idle), MAX_REFUSAL_BYTES).await;
         let mut error = ApiError::from_body(status, &body);
         error.request_id = request_id.or(error.request_id);
+        error.should_retry = should_retry;
         Refusal { error, wait, body }
     }
 
@@ -125,7 +166,7 @@ impl Exchange {
         if looks_like_events(&first) {
             return Ok(Answer::Stream { frames: Frames::new(bytes), request_id });
         }
-        let body = beginning(bytes).await;
+        let body = beginning(bytes, MAX_REFUSAL_BYTES).await;
         // Some gateways report failures with the status of a success.
         if let Some(mut error) = ApiError::from_good_status(&body) {
             error.request_id = request_id.or(error.request_id);
@@ -142,12 +183,12 @@ impl Exchange {
 }
 
 /// What can be had of the first bytes of a body.
-async fn beginning(mut bytes: BoxStream<'static, Result<Bytes, ProviderError>>) -> Vec<u8> {
+async fn beginning(mut bytes: BoxStream<'static, Result<Bytes, ProviderError>>, most: usize) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(Ok(more)) = bytes.next().await {
-        let room = MAX_REFUSAL_BYTES - body.len();
+        let room = most - body.len();
         body.extend_from_slice(more.get(..room).unwrap_or(&more));
-        if body.len() == MAX_REFUSAL_BYTES {
+        if body.len() == most {
             break;
         }
     }

@@ -12,6 +12,10 @@ use sse_stream::{Sse, SseByteStream};
 /// Most bytes of one event. The largest events in use are whole answers of some megabytes.
 const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
+/// Most bytes of one answer. The longest answers in use are some ten megabytes; this is what a server could make a
+/// program keep.
+const MAX_ANSWER_BYTES: usize = 256 * 1024 * 1024;
+
 /// The events of one body.
 ///
 /// An event that the body ends without the closing blank line is given out, too: some servers
@@ -30,6 +34,9 @@ pub(crate) enum FrameFault {
     /// An event is larger than the limit.
     #[error("an event of more than {MAX_EVENT_BYTES} bytes")]
     TooLarge,
+    /// All events together are larger than the limit.
+    #[error("an answer of more than {MAX_ANSWER_BYTES} bytes")]
+    AnswerTooLarge,
     /// The bytes are not text.
     #[error("an event that is not UTF-8")]
     NotText(#[source] sse_stream::Error),
@@ -39,6 +46,8 @@ pub(crate) enum FrameFault {
 struct Meter {
     /// Bytes taken since the last event was given out.
     since_event: AtomicUsize,
+    /// Bytes taken in all.
+    all: AtomicUsize,
     /// The body is at its end.
     ended: AtomicBool,
 }
@@ -50,8 +59,14 @@ impl Frames {
         let counter = Arc::clone(&meter);
         let counted = body.map_err(FrameFault::Connection).and_then(move |bytes| {
             let before = counter.since_event.fetch_add(bytes.len(), Ordering::Relaxed);
-            let fits = before < MAX_EVENT_BYTES;
-            std::future::ready(if fits { Ok(bytes) } else { Err(FrameFault::TooLarge) })
+            let all = counter.all.fetch_add(bytes.len(), Ordering::Relaxed);
+            std::future::ready(if before >= MAX_EVENT_BYTES {
+                Err(FrameFault::TooLarge)
+            } else if all >= MAX_ANSWER_BYTES {
+                Err(FrameFault::AnswerTooLarge)
+            } else {
+                Ok(bytes)
+            })
         });
         let end = Arc::clone(&meter);
         let closing = stream::once(async move {
@@ -116,5 +131,37 @@ mod tests {
         let (data, fault) = read(many).await;
         assert_eq!(data.len(), 20);
         assert!(fault.is_none());
+    }
+
+    #[tokio::test]
+    async fn an_endless_answer_is_stopped() {
+        let event = Bytes::from([b"data: ".as_slice(), &vec![b'x'; 1024 * 1024], b"\n\n"].concat());
+        let mut frames = Frames::new(stream::repeat_with(move || Ok(event.clone())).boxed());
+        let mut events = 0;
+        let fault = loop {
+            match frames.next().await {
+                Some(Ok(_)) => events += 1,
+                Some(Err(fault)) => break fault,
+                None => panic!("an endless answer has no end"),
+            }
+        };
+        assert!(matches!(fault, FrameFault::AnswerTooLarge), "{fault}");
+        assert!((255..=256).contains(&events), "{events}");
+    }
+
+    #[tokio::test]
+    async fn an_event_in_many_small_pieces_takes_time_in_proportion_to_its_length() {
+        let read_in = |bytes: usize| async move {
+            let piece = Bytes::from(vec![b'x'; 256]);
+            let mut pieces = vec![Bytes::from_static(b"data: ")];
+            pieces.extend(std::iter::repeat_n(piece, bytes / 256));
+            let begun = std::time::Instant::now();
+            let (data, fault) = read(pieces).await;
+            assert!(fault.is_none() && data[0].len() == bytes);
+            begun.elapsed()
+        };
+        let (small, large) = (read_in(1024 * 1024).await, read_in(8 * 1024 * 1024).await);
+        // Eight times the bytes; sixty-four times the time if every piece were read from the beginning.
+        assert!(large < small * 32, "{small:?} for 1 MiB, {large:?} for 8 MiB");
     }
 }

@@ -47,7 +47,7 @@ mod tests {
             Ok(Bytes::from_static(b":"))
         });
         let url = "http://127.0.0.1/v1".parse().unwrap();
-        let reporter = Arc::new(Reporter::new(&crate::openai::VENDOR, &url, Vec::new()));
+        let reporter = Arc::new(Reporter::new(crate::ProviderKind::OpenAi.definition(), &url, Vec::new()));
         let mut body = within_idle_time(body, Duration::from_secs(120), reporter);
         let mut count = 0;
         while let Some(step) = body.next().await {
@@ -57,6 +57,34 @@ mod tests {
             }
         }
         (count, None)
+    }
+
+    /// How the event stream `pieces` fares when each of them comes after 119 of the 120 seconds that a server may be
+    /// silent: the events that were made of it.
+    async fn slow_events(pieces: Vec<&'static str>) -> usize {
+        let body = stream::iter(pieces).then(|piece| async move {
+            sleep(Duration::from_secs(119)).await;
+            Ok(Bytes::from_static(piece.as_bytes()))
+        });
+        let url = "http://127.0.0.1/v1".parse().unwrap();
+        let reporter = Arc::new(Reporter::new(crate::ProviderKind::OpenAi.definition(), &url, Vec::new()));
+        let mut frames = crate::http::Frames::new(within_idle_time(body, Duration::from_secs(120), reporter));
+        let mut count = 0;
+        while let Some(frame) = frames.next().await {
+            count += usize::from(frame.unwrap().data.is_some());
+        }
+        count
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn arguments_comments_and_half_lines_are_signs_of_life() {
+        let begin = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"W\"}}]}}]}\n\n";
+        let arguments =
+            "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{\"arguments\":\"x\"}}]}}]}\n\n";
+        assert_eq!(slow_events(vec![begin, arguments, arguments, arguments]).await, 4);
+        assert_eq!(slow_events(vec![begin, ": ping\n\n", ": ping\n", ":", "\n", "\n", arguments]).await, 2);
+        let (half, rest) = arguments.split_at(20);
+        assert_eq!(slow_events(vec![begin, half, rest]).await, 2);
     }
 
     #[tokio::test(start_paused = true)]

@@ -4,7 +4,8 @@ use robota_core::ModelEvent;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::wire::Events;
+use super::nesting::Nesting;
+use crate::wire::{Events, MAX_CALLS};
 
 /// What one chunk says about one call.
 #[derive(Deserialize)]
@@ -28,6 +29,8 @@ struct FunctionDelta<'a> {
 pub(super) struct Calls {
     calls: Vec<Call>,
     started: usize,
+    /// Ids of the calls that have ended, in the order in which they began.
+    ids: Vec<String>,
 }
 
 struct Call {
@@ -52,7 +55,7 @@ impl Calls {
     ///
     /// # Errors
     ///
-    /// When the arguments are a malformed JSON string.
+    /// When the arguments are a malformed JSON string, or there are too many calls to be looked through.
     pub(super) fn take(&mut self, delta: CallDelta<'_>, out: &mut Events) -> Result<(), serde_json::Error> {
         let id = delta.id.unwrap_or_default();
         let (name, arguments) = match delta.function {
@@ -63,6 +66,10 @@ impl Calls {
             return Ok(());
         }
         let at = self.place(delta.index, &id, &name);
+        if at > MAX_CALLS {
+            let message = format!("an answer of more than {MAX_CALLS} tool calls");
+            return Err(serde::de::Error::custom(message));
+        }
         if let Some(call) = self.calls.get_mut(at) {
             call.take(id, name, &mut self.started, out);
             call.write(arguments, out);
@@ -71,22 +78,34 @@ impl Calls {
     }
 
     /// A whole call, from a server that wrote it as text.
-    pub(super) fn whole(&mut self, name: String, arguments: String, out: &mut Events) {
+    pub(super) fn whole(&mut self, id: String, name: String, arguments: String, out: &mut Events) {
         let mut call = Call::new(None);
-        call.take(String::new(), name, &mut self.started, out);
+        call.take(id, name, &mut self.started, out);
         call.write(arguments, out);
         self.calls.push(call);
     }
 
+    /// The ids the server gave the calls, once they have ended.
+    pub(super) fn ids(&self) -> &[String] {
+        &self.ids
+    }
+
     /// Ends all calls.
     pub(super) fn finish(&mut self, out: &mut Events) {
+        let mut ids = vec![String::new(); self.calls.len()];
         for mut call in std::mem::take(&mut self.calls) {
             if call.number.is_none() && !call.early.is_empty() {
                 // Arguments for no tool: the model is told that there is none of this name.
                 call.start(&mut self.started, out);
             }
-            out.extend(call.number.map(|index| ModelEvent::ToolCallEnd { index }));
+            let Some(index) = call.number else { continue };
+            out.push_back(ModelEvent::ToolCallEnd { index });
+            if let Some(place) = ids.get_mut(index) {
+                *place = call.id;
+            }
         }
+        ids.truncate(self.started);
+        self.ids = ids;
     }
 
     /// Position of the call that a delta belongs to; a new call where it begins one.
@@ -164,42 +183,10 @@ impl Call {
         if arguments.is_empty() {
             return;
         }
-        self.arguments.read(&arguments);
+        self.arguments.read_all(&arguments);
         match self.number {
             Some(index) => out.push_back(ModelEvent::ToolCallArguments { index, delta: arguments }),
             None => self.early.push_str(&arguments),
         }
-    }
-}
-
-/// Follows JSON text far enough to know whether an object has been closed.
-#[derive(Default)]
-struct Nesting {
-    depth: u32,
-    in_string: bool,
-    escaped: bool,
-    closed: bool,
-}
-
-impl Nesting {
-    fn read(&mut self, text: &str) {
-        for byte in text.bytes() {
-            match byte {
-                _ if self.escaped => self.escaped = false,
-                b'\\' if self.in_string => self.escaped = true,
-                b'"' => self.in_string = !self.in_string,
-                _ if self.in_string => {}
-                b'{' | b'[' => self.depth += 1,
-                b'}' | b']' => {
-                    self.depth = self.depth.saturating_sub(1);
-                    self.closed |= self.depth == 0;
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn complete(&self) -> bool {
-        self.closed && self.depth == 0
     }
 }

@@ -1,23 +1,51 @@
 //! The chunks of a Chat Completions stream.
 
-use robota_core::{FinishReason, ModelEvent, Usage};
+use std::sync::Arc;
+
+use robota_core::{FinishReason, ModelEvent, ToolSpec};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::calls::{CallDelta, Calls};
+use super::gemma::Gemma;
 use super::markup::{Markup, Piece};
+use super::reasoning::Details;
+use super::usage::WireUsage;
+use crate::api_error::ApiError;
 use crate::wire::{Decoder, Events, Fault, Progress};
 
 /// Reads a Chat Completions stream.
 pub(super) struct ChatDecoder {
-    markup: Option<Markup>,
+    reading: Reading,
     calls: Calls,
+    /// What has to go back to this provider exactly as it came.
+    details: Option<(&'static str, Details)>,
     begun: bool,
     thinking: bool,
     refused: bool,
     usage: Option<WireUsage>,
     finish_reason: Option<String>,
     finished: bool,
+}
+
+/// How the text of an answer is read.
+pub(super) enum Reading {
+    /// As what it is.
+    Plain,
+    /// For thinking and calls as most models write them.
+    Markup(Markup),
+    /// For thinking and calls as Gemma writes them.
+    Gemma(Box<Gemma>),
+}
+
+impl Reading {
+    pub(super) fn markup(tools: &[Arc<ToolSpec>]) -> Self {
+        Self::Markup(Markup::new(tools.iter().map(|tool| tool.name.clone()).collect()))
+    }
+
+    pub(super) fn gemma(tools: &Arc<[Arc<ToolSpec>]>) -> Self {
+        Self::Gemma(Box::new(Gemma::new(Arc::clone(tools))))
+    }
 }
 
 #[derive(Deserialize)]
@@ -30,6 +58,21 @@ struct Chunk<'a> {
     #[serde(borrow)]
     choices: Option<Vec<Choice<'a>>>,
     usage: Option<WireUsage>,
+    /// Groq counts here.
+    x_groq: Option<Groq>,
+    /// MiniMax reports here.
+    base_resp: Option<MiniMaxReport>,
+}
+
+#[derive(Deserialize)]
+struct Groq {
+    usage: Option<WireUsage>,
+}
+
+#[derive(Deserialize)]
+struct MiniMaxReport {
+    #[serde(default)]
+    status_code: i64,
 }
 
 #[derive(Deserialize)]
@@ -39,31 +82,52 @@ struct Choice<'a> {
     #[serde(borrow)]
     delta: Option<Delta<'a>>,
     finish_reason: Option<String>,
+    /// Moonshot counts here.
+    usage: Option<WireUsage>,
 }
 
 /// `role` and the legacy `function_call` are not read: some servers send them wrong, or twice.
 #[derive(Deserialize)]
 struct Delta<'a> {
-    content: Option<String>,
+    /// A string by the book, a list of parts with Mistral's thinking models.
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
     refusal: Option<String>,
     reasoning_content: Option<String>,
     reasoning: Option<String>,
     #[serde(borrow)]
+    reasoning_details: Option<&'a RawValue>,
+    #[serde(borrow)]
     tool_calls: Option<Vec<CallDelta<'a>>>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-struct WireUsage {
-    #[serde(default)]
-    prompt_tokens: Option<u64>,
-    #[serde(default)]
-    completion_tokens: Option<u64>,
-    prompt_tokens_details: Option<PromptDetails>,
+/// A part of content.
+#[derive(Deserialize)]
+struct ContentPart {
+    text: Option<String>,
+    thinking: Option<Thought>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-struct PromptDetails {
-    cached_tokens: Option<u64>,
+/// Thinking in a part of content.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Thought {
+    Parts(Vec<ThoughtPart>),
+    Text(String),
+}
+
+#[derive(Deserialize)]
+struct ThoughtPart {
+    text: Option<String>,
+}
+
+impl Thought {
+    fn text(self) -> String {
+        match self {
+            Self::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
+            Self::Text(text) => text,
+        }
+    }
 }
 
 impl Decoder for ChatDecoder {
@@ -73,19 +137,25 @@ impl Decoder for ChatDecoder {
             return Ok(());
         }
         let chunk: Chunk<'_> = serde_json::from_str(data)?;
-        if chunk.error.is_some() || chunk.object.as_deref() == Some("error") || event == Some("error") {
+        let refused = chunk.error.is_some() || chunk.base_resp.is_some_and(|report| report.status_code != 0);
+        if refused || chunk.object.as_deref() == Some("error") || event == Some("error") {
             return Err(Fault::refused(data));
         }
         if !std::mem::replace(&mut self.begun, true) {
             out.push_back(ModelEvent::Started { response_id: chunk.id, model: chunk.model });
         }
         // Some servers count in every chunk, some once at the end; the last count is the whole.
-        self.usage = chunk.usage.or(self.usage);
+        let counted = chunk.usage.or(chunk.x_groq.and_then(|groq| groq.usage));
+        self.usage = counted.or(self.usage);
         for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index == 0) {
             if let Some(delta) = choice.delta {
                 self.delta(delta, out)?;
             }
+            self.usage = choice.usage.or(self.usage);
             let reason = choice.finish_reason.filter(|reason| !reason.is_empty());
+            if let Some(failure) = reason.as_deref().and_then(failure) {
+                return Err(Fault::Refused(Box::new(failure)));
+            }
             self.finish_reason = reason.or(self.finish_reason.take());
         }
         Ok(())
@@ -100,25 +170,32 @@ impl Decoder for ChatDecoder {
     }
 
     fn end(&mut self, out: &mut Events) {
-        if let Some(mut markup) = self.markup.take() {
-            let mut pieces = Vec::new();
-            markup.finish(&mut pieces);
-            self.pieces(pieces, out);
+        let mut pieces = Vec::new();
+        match &mut self.reading {
+            Reading::Plain => {}
+            Reading::Markup(markup) => markup.finish(&mut pieces),
+            Reading::Gemma(gemma) => gemma.finish(&mut pieces),
         }
+        self.pieces(pieces, out);
         self.end_thinking(out);
         self.calls.finish(out);
-        out.extend(self.usage.map(|usage| ModelEvent::Usage(usage.counts())).filter(|_| self.counted()));
+        if let Some((provider, details)) = &mut self.details {
+            out.extend(details.native(provider, self.calls.ids()));
+        }
+        let counts = self.usage.map(WireUsage::counts).filter(|usage| !usage.is_empty());
+        out.extend(counts.map(ModelEvent::Usage));
         out.push_back(ModelEvent::Finish(self.reason()));
         self.finished = true;
     }
 }
 
 impl ChatDecoder {
-    /// A reader for one answer. With `tools`, thinking and calls written as text are read as such.
-    pub(super) fn new(tools: Option<Vec<String>>) -> Self {
+    /// A reader for one answer. The `reasoning_details` of a provider named here are kept for it.
+    pub(super) fn new(reading: Reading, details_of: Option<&'static str>) -> Self {
         Self {
-            markup: tools.map(Markup::new),
+            reading,
             calls: Calls::default(),
+            details: details_of.map(|provider| (provider, Details::default())),
             begun: false,
             thinking: false,
             refused: false,
@@ -129,8 +206,16 @@ impl ChatDecoder {
     }
 
     fn delta(&mut self, delta: Delta<'_>, out: &mut Events) -> Result<(), serde_json::Error> {
-        // Where both fields are there, they say the same.
-        let thoughts = [delta.reasoning_content, delta.reasoning];
+        let detailed = delta.reasoning_details.map(RawValue::get).filter(|details| details.starts_with('['));
+        // What is no list of objects says nothing.
+        let detailed = detailed.and_then(|details| serde_json::from_str(details).ok());
+        let detailed = match (&mut self.details, detailed) {
+            (Some((_, details)), Some(more)) => Some(details.take(more)),
+            (None, Some(more)) => Some(Details::default().take(more)),
+            (_, None) => None,
+        };
+        // Where several fields are there, they say the same.
+        let thoughts = [delta.reasoning_content, delta.reasoning, detailed];
         if let Some(thought) = thoughts.into_iter().flatten().find(|thought| !thought.is_empty()) {
             self.think(thought, out);
         }
@@ -138,8 +223,8 @@ impl ChatDecoder {
             self.refused = true;
             self.say(refusal, out);
         }
-        if let Some(content) = delta.content.filter(|content| !content.is_empty()) {
-            self.content(content, out);
+        if let Some(content) = delta.content {
+            self.content(content.get(), out)?;
         }
         for call in delta.tool_calls.into_iter().flatten() {
             self.end_thinking(out);
@@ -148,15 +233,34 @@ impl ChatDecoder {
         Ok(())
     }
 
-    fn content(&mut self, content: String, out: &mut Events) {
-        match &mut self.markup {
-            None => self.say(content, out),
-            Some(markup) => {
-                let mut pieces = Vec::new();
-                markup.push(&content, &mut pieces);
-                self.pieces(pieces, out);
-            }
+    fn content(&mut self, content: &str, out: &mut Events) -> Result<(), serde_json::Error> {
+        if !content.starts_with('[') {
+            let text: Option<String> = serde_json::from_str(content)?;
+            self.text(text.unwrap_or_default(), out);
+            return Ok(());
         }
+        let parts: Vec<ContentPart> = serde_json::from_str(content)?;
+        for part in parts {
+            let thought = part.thinking.map(Thought::text).unwrap_or_default();
+            if !thought.is_empty() {
+                self.think(thought, out);
+            }
+            self.text(part.text.unwrap_or_default(), out);
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, text: String, out: &mut Events) {
+        if text.is_empty() {
+            return;
+        }
+        let mut pieces = Vec::new();
+        match &mut self.reading {
+            Reading::Plain => return self.say(text, out),
+            Reading::Markup(markup) => markup.push(&text, &mut pieces),
+            Reading::Gemma(gemma) => gemma.push(&text, &mut pieces),
+        }
+        self.pieces(pieces, out);
     }
 
     fn pieces(&mut self, pieces: Vec<Piece>, out: &mut Events) {
@@ -164,9 +268,9 @@ impl ChatDecoder {
             match piece {
                 Piece::Text(text) => self.say(text, out),
                 Piece::Thinking(text) => self.think(text, out),
-                Piece::Call { name, arguments } => {
+                Piece::Call { id, name, arguments } => {
                     self.end_thinking(out);
-                    self.calls.whole(name, arguments, out);
+                    self.calls.whole(id, name, arguments, out);
                 }
             }
         }
@@ -188,15 +292,12 @@ impl ChatDecoder {
         }
     }
 
-    fn counted(&self) -> bool {
-        self.usage.is_some_and(|usage| !usage.counts().is_empty())
-    }
-
     fn reason(&mut self) -> FinishReason {
         let called = self.calls.any();
         match self.finish_reason.take().as_deref() {
             Some("length") => FinishReason::MaxTokens,
-            Some("content_filter") => FinishReason::ContentFilter,
+            Some("content_filter" | "sensitive") => FinishReason::ContentFilter,
+            Some("model_length" | "model_context_window_exceeded") => FinishReason::ContextWindow,
             _ if called => FinishReason::ToolUse,
             _ if self.refused => FinishReason::Refusal,
             Some("stop" | "eos" | "tool_calls" | "function_call") | None => FinishReason::EndTurn,
@@ -205,17 +306,18 @@ impl ChatDecoder {
     }
 }
 
-impl WireUsage {
-    fn counts(self) -> Usage {
-        let prompt = self.prompt_tokens.unwrap_or(0);
-        let cached = self.prompt_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0);
-        Usage {
-            input_tokens: prompt.saturating_sub(cached),
-            output_tokens: self.completion_tokens.unwrap_or(0),
-            cache_read_tokens: cached.min(prompt),
-            cache_write_tokens: 0,
+/// Reasons for the end of an answer that are failures of the service, and not the end of an answer.
+fn failure(reason: &str) -> Option<ApiError> {
+    let (status, message) = match reason {
+        "insufficient_system_resource" => {
+            (503, "the service ran out of capacity in the middle of the answer")
         }
-    }
+        "network_error" => (502, "the service lost its connection in the middle of the answer"),
+        "error" => (500, "the service ended the answer with an error it does not describe"),
+        _ => return None,
+    };
+    let message = message.to_owned();
+    Some(ApiError { status: Some(status), message, structured: true, ..ApiError::default() })
 }
 
 #[cfg(test)]

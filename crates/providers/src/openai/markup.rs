@@ -21,7 +21,12 @@ const MAX_CALL_BYTES: usize = 4 * 1024 * 1024;
 pub(super) enum Piece {
     Text(String),
     Thinking(String),
-    Call { name: String, arguments: String },
+    /// `id` is empty where the model gave none.
+    Call {
+        id: String,
+        name: String,
+        arguments: String,
+    },
 }
 
 /// Reads the text of one answer.
@@ -124,9 +129,7 @@ impl Markup {
             self.searched = 0;
             return Some(text.len() + tag.len());
         }
-        let longest = rest.len().min(tag.len() - 1);
-        let held = (1..=longest).rev().find(|length| rest.ends_with(tag.get(..*length).unwrap_or(tag)));
-        let text = rest.get(..rest.len() - held.unwrap_or(0)).unwrap_or_default();
+        let text = rest.get(..rest.len() - possible_end(rest, tag)).unwrap_or_default();
         push(out, piece, text);
         (!text.is_empty()).then_some(text.len())
     }
@@ -163,11 +166,19 @@ impl Markup {
         let arguments = arguments.map_or("{}", RawValue::get);
         // Arguments may themselves be a string of JSON.
         let arguments = serde_json::from_str::<String>(arguments).unwrap_or_else(|_| arguments.to_owned());
-        self.tools.contains(&name).then_some(Piece::Call { name, arguments })
+        self.tools.contains(&name).then_some(Piece::Call { id: String::new(), name, arguments })
     }
 }
 
-fn push(out: &mut Vec<Piece>, piece: fn(String) -> Piece, text: &str) {
+/// How many bytes at the end of `text` may be the beginning of `mark`.
+pub(super) fn possible_end(text: &str, mark: &str) -> usize {
+    let longest = text.len().min(mark.len() - 1);
+    let fits = |length: &usize| text.ends_with(mark.get(..*length).unwrap_or(mark));
+    (1..=longest).rev().find(fits).unwrap_or(0)
+}
+
+/// Appends a piece of text, unless it is empty.
+pub(super) fn push(out: &mut Vec<Piece>, piece: fn(String) -> Piece, text: &str) {
     if !text.is_empty() {
         out.push(piece(text.to_owned()));
     }
@@ -205,7 +216,11 @@ mod tests {
     #[test]
     fn thinking_and_calls_are_told_from_text() {
         let answer = "\n<think>which file?</think>\n\nI look. <tool_call>\n{\"name\": \"Read\", \"arguments\": {\"filePath\": \"a<b\"}}\n</tool_call>";
-        let call = Piece::Call { name: "Read".into(), arguments: "{\"filePath\": \"a<b\"}".into() };
+        let call = Piece::Call {
+            id: String::new(),
+            name: "Read".into(),
+            arguments: "{\"filePath\": \"a<b\"}".into(),
+        };
         assert_eq!(read(&[answer]), [Piece::Thinking("which file?".into()), text("I look. "), call]);
     }
 
@@ -224,7 +239,11 @@ mod tests {
 
     #[test]
     fn a_call_without_its_closing_tag_and_with_string_arguments_is_a_call() {
-        let call = |arguments: &str| Piece::Call { name: "Read".into(), arguments: arguments.into() };
+        let call = |arguments: &str| Piece::Call {
+            id: String::new(),
+            name: "Read".into(),
+            arguments: arguments.into(),
+        };
         assert_eq!(read(&["<tool_call>{\"name\":\"Read\"}"]), [call("{}")]);
         assert_eq!(
             read(&[r#"<tool_call>{"name":"Read","arguments":"{\"a\":1}"}</tool_call>"#]),

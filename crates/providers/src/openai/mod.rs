@@ -1,117 +1,179 @@
 //! OpenAI Chat Completions, and the many servers that speak it more or less (protocols F2 and F4).
+//!
+//! There is one implementation. What sets a server apart is data: [`quirks::Quirks`] holds what is usual of its kind,
+//! and [`dialect::Departures`] what it has turned out to refuse. Whatever servers send is read by one decoder, which
+//! knows all their ways at once.
 
+mod call_id;
 mod calls;
 mod decode;
 mod dialect;
 mod encode;
+mod gemma;
+mod list;
 mod markup;
 mod messages;
-
-use std::sync::atomic::{AtomicU8, Ordering};
+mod nesting;
+mod quirks;
+mod reasoning;
+mod tuning;
+mod usage;
 
 use reqwest::Url;
-use robota_core::{Capabilities, ModelRequest, ProviderError, ProviderInfo};
-use secrecy::SecretString;
-use serde_json::{Map, Value};
-
-pub use dialect::MaxTokensField;
-use dialect::Spoken;
-
-use crate::HttpProvider;
-use crate::api_error::ApiError;
-use crate::connection::{ConnectionOptions, Headers, Vendor, check_extra_body, present};
-use crate::endpoint::Endpoint;
-use crate::wire::{Decoder, Dialect, Encoded, Wire};
-
-/// The vendor's own endpoint.
-pub(crate) const VENDOR: Vendor = Vendor {
-    name: "OpenAI",
-    base_url: "https://api.openai.com/v1",
-    key_variable: "OPENAI_API_KEY",
-    base_url_variable: "OPENAI_BASE_URL",
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use robota_core::{
+    Capabilities, ModelRequest, NativeWebTool, NativeWebTools, NativeWebToolsReport, ProviderCategory,
+    ProviderError, ProviderInfo,
 };
 
-/// How to reach an OpenAI Chat Completions API.
-#[derive(Clone, Debug, Default)]
-#[expect(clippy::exhaustive_structs, reason = "plain data, built with `..Default::default()`")]
-pub struct OpenAiOptions {
-    /// Key for the `authorization: Bearer` header. A server of one's own may need none.
-    pub api_key: Option<SecretString>,
-    /// Most output tokens of a request that does not say; `None` leaves it to the server.
-    pub default_max_output_tokens: Option<u32>,
-    /// Name of the field for that number. Corrected by itself when the server refuses it.
-    pub max_tokens_field: MaxTokensField,
-    /// Whether `<think>` at the beginning of an answer and `<tool_call>` in it are read as what they
-    /// mean, as open models write them when their server does not; `None`: only at addresses other
-    /// than the vendor's.
-    pub inline_markup: Option<bool>,
-    /// Address, timeouts and extras. A base URL without a path gets `/v1`.
-    pub connection: ConnectionOptions,
-}
+use decode::{ChatDecoder, Reading};
+use dialect::Learned;
+use encode::Setup;
+use quirks::{AnswerForm, CacheKey, Echo, Quirks, UNKNOWN};
 
-/// A provider for the Chat Completions API.
-pub(crate) fn provider(options: OpenAiOptions) -> Result<HttpProvider, ProviderError> {
-    let OpenAiOptions { api_key, default_max_output_tokens, max_tokens_field, inline_markup, connection } =
-        options;
-    let base = VENDOR.base_url(&connection)?;
-    check_extra_body(&connection.extra_body, &encode::OWN_FIELDS)?;
+use crate::api_error::ApiError;
+use crate::connection::{Headers, base_url, check_extra_body, owns};
+use crate::endpoint::Endpoint;
+use crate::kind::ProviderKind;
+use crate::listed_model::ModelPage;
+use crate::openai_api::{Addresses, read_models, sign};
+use crate::options::{ApiSurface, ProviderOptions};
+use crate::wire::{Decoder, Dialect, Encoded, Question, Wire};
+use crate::{HttpProvider, ProviderSpec};
+
+/// A provider for the Chat Completions API. A base URL without a path gets that of the vendor, or else `/v1`.
+pub(crate) fn provider(spec: ProviderSpec) -> Result<HttpProvider, ProviderError> {
+    let ProviderSpec { kind, api_key, auth_token, default_max_output_tokens, connection, options, .. } = spec;
+    let vendor = kind.definition();
+    let base = base_url(vendor, &connection)?;
+    check_extra_body(&options.body, &encode::OWN_FIELDS)?;
 
     let mut headers = Headers::new();
-    match present(api_key.as_ref()) {
-        Some(key) => headers.secret("authorization", "Bearer ", key, VENDOR.key_variable)?,
-        None if VENDOR.owns(&base) => return Err(VENDOR.missing_key()),
-        None => {}
-    }
+    sign(&mut headers, kind, &base, (api_key.as_ref(), auth_token.as_ref()))?;
 
-    let inline_markup = inline_markup.unwrap_or(!VENDOR.owns(&base));
-    let capabilities = Capabilities { tools: true, images: true, thinking: true };
-    let info = ProviderInfo::new("openai", capabilities);
-    let endpoint = Endpoint::new(info, &VENDOR, completions_url(base), headers, &connection)?;
+    let quirks = quirks_at(kind, &base);
+    let own = owns(vendor, &base) && vendor.category == ProviderCategory::Cloud;
+    let markup = options.inline_markup.unwrap_or(quirks.markup || !own);
+    let capabilities = Capabilities {
+        tools: true,
+        // By the name of the model.
+        images: true,
+        documents: quirks.documents,
+        thinking: true,
+        structured_output: quirks.answer_form == AnswerForm::Schema,
+    };
+    let info = ProviderInfo::new(vendor.kind, capabilities);
+    let addresses = Addresses::new(ApiSurface::Chat, kind, base, options.api_version.as_deref());
+    let endpoint = Endpoint::new(info, vendor, addresses.calls(), headers, &connection, &options)?;
     let wire = Chat {
+        id: vendor.kind,
+        kind,
+        quirks,
+        addresses,
         default_max_output_tokens,
-        inline_markup,
-        extra_body: connection.extra_body,
-        dialect: AtomicU8::new(Spoken { stream_options: true, max_tokens_field }.dialect().0),
+        markup,
+        options,
+        learned: Learned::default(),
     };
     Ok(HttpProvider::new(endpoint, Box::new(wire)))
 }
 
-/// `{base}/chat/completions`, with `/v1` before it when the base URL has no path at all.
-fn completions_url(mut base: Url) -> Url {
-    let path = base.path().trim_end_matches('/');
-    let path = path.strip_suffix("/chat/completions").unwrap_or(path);
-    let path = if path.is_empty() { "/v1" } else { path };
-    let path = format!("{path}/chat/completions");
-    base.set_path(&path);
-    base
+/// The quirks of `kind` at this address. Behind `openai`, the address says who it is.
+fn quirks_at(kind: ProviderKind, base: &Url) -> &'static Quirks {
+    if kind != ProviderKind::OpenAi {
+        return Quirks::of(kind);
+    }
+    let cloud = |kind: &ProviderKind| kind.definition().category != ProviderCategory::Local;
+    let known = ProviderKind::ALL.into_iter().filter(cloud).find(|kind| owns(kind.definition(), base));
+    known.map_or(&UNKNOWN, Quirks::of)
 }
 
 struct Chat {
+    /// Id of the provider.
+    id: &'static str,
+    kind: ProviderKind,
+    quirks: &'static Quirks,
+    addresses: Addresses,
     default_max_output_tokens: Option<u32>,
-    inline_markup: bool,
-    extra_body: Map<String, Value>,
-    /// What the server has turned out to understand.
-    dialect: AtomicU8,
+    /// Thinking and calls written as text are read as such.
+    markup: bool,
+    options: ProviderOptions,
+    /// What the server has turned out to refuse.
+    learned: Learned,
 }
 
 impl Wire for Chat {
     fn encode(&self, request: &ModelRequest) -> Encoded {
-        let dialect = Dialect(self.dialect.load(Ordering::Relaxed));
-        let max_tokens = request.max_output_tokens.or(self.default_max_output_tokens);
-        Encoded { body: encode::body(request, max_tokens, Spoken::of(dialect), &self.extra_body), dialect }
+        let (departures, dialect) = self.learned.about(&request.model);
+        let setup = Setup {
+            quirks: self.quirks,
+            departures,
+            provider: self.id,
+            max_tokens: self.default_max_output_tokens,
+            thinking: self.options.thinking,
+            effort: self.options.effort,
+            cache_ttl: self.options.cache_ttl,
+            extra: &self.options.body,
+        };
+        Encoded {
+            body: setup.body(request),
+            dialect,
+            url: self.addresses.calls_of(&request.model),
+            headers: self.headers(request),
+        }
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
-        let tools = || request.tools.iter().map(|tool| tool.name.clone()).collect();
-        Box::new(decode::ChatDecoder::new(self.inline_markup.then(tools)))
+        let details = (self.quirks.echo == Echo::Details).then_some(self.id);
+        Box::new(ChatDecoder::new(self.reading(request), details))
+    }
+
+    fn native_web_tools(&self, _: &str, _: NativeWebTools) -> NativeWebToolsReport {
+        let none = NativeWebTool { reason: Some(self.quirks.web.to_owned()), ..NativeWebTool::default() };
+        NativeWebToolsReport { web_search: none.clone(), web_fetch: none }
+    }
+
+    fn list_models(&self, _: Option<&str>) -> Option<Question<ModelPage>> {
+        Some(Question { url: self.addresses.models(), body: None, read: read_models })
     }
 
     fn adapt(&self, refusal: &ApiError, dialect: Dialect) -> bool {
-        let corrected = Spoken::of(dialect).corrected(refusal).dialect();
-        if corrected == dialect {
-            return false;
+        self.learned.learn(refusal, dialect)
+    }
+}
+
+impl Chat {
+    /// How the text of the answer is to be read.
+    fn reading(&self, request: &ModelRequest) -> Reading {
+        if !self.markup {
+            return Reading::Plain;
         }
-        self.dialect.store(corrected.0, Ordering::Relaxed);
-        true
+        let gemma = self.kind == ProviderKind::Gemma || request.model.to_ascii_lowercase().contains("gemma");
+        if gemma { Reading::gemma(&request.tools) } else { Reading::markup(&request.tools) }
+    }
+
+    /// Headers of `request` alone.
+    fn headers(&self, request: &ModelRequest) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        if let (CacheKey::Header(name), Some(key)) = (self.quirks.cache_key, &request.cache_key)
+            && let Ok(value) = HeaderValue::try_from(&**key)
+        {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+        headers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behind_openai_the_address_says_who_it_is() {
+        let at = |kind, url: &str| quirks_at(kind, &url.parse().unwrap()).formats[0];
+        assert_eq!(at(ProviderKind::OpenAi, "https://api.openai.com/v1"), "openai-chat/openai");
+        assert_eq!(at(ProviderKind::OpenAi, "https://api.mistral.ai/v1"), "openai-chat/mistral");
+        assert_eq!(at(ProviderKind::OpenAi, "http://localhost:11434/v1"), "openai-chat/unknown");
+        assert_eq!(at(ProviderKind::DeepSeek, "https://proxy.example"), "openai-chat/deepseek");
     }
 }

@@ -15,6 +15,9 @@ use tokio_util::sync::CancellationToken;
 /// The key in every test; it must not show up anywhere.
 pub(crate) const KEY: &str = "sk-secret-0123456789";
 
+/// The APIs that these tests are about.
+pub(crate) const KINDS: [ProviderKind; 2] = [ProviderKind::Anthropic, ProviderKind::OpenAi];
+
 /// A server that plays `script`.
 pub(crate) async fn server(script: impl Into<Script>) -> FakeModelServer {
     FakeModelServer::start(script).await.unwrap()

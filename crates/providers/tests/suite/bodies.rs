@@ -3,42 +3,25 @@
 use std::sync::Arc;
 
 use robota_core::{
-    Body, Message, MessageRef, MessageState, ModelRequest, Part, Reasoning, Timestamp, ToolCall, ToolChoice,
+    Body, Message, MessageRef, MessageState, ModelRequest, Part, Reasoning, Timestamp, ToolChoice,
 };
-use robota_providers::{HttpProvider, MaxTokensField, OpenAiOptions, ProviderKind};
-use robota_testkit::{FakeModelServer, Reply, Script};
+use robota_providers::ProviderKind;
+use robota_testkit::{Reply, Script};
 use serde_json::{Value, json};
 
 use crate::api::{provider, request, send, server, spec, text, tool};
-
-fn message(id: &str, body: Body) -> MessageRef {
-    Message::with_body(id, Timestamp::default(), body).into()
-}
-
-fn user(text: &str) -> MessageRef {
-    Message::user("u", Timestamp::default(), text).into()
-}
+use crate::conversation::{message, result, sent, tool_calls, user};
 
 fn assistant(text: &str, calls: &[(&str, &str, &str)], reasoning: Vec<Reasoning>) -> MessageRef {
-    let call = |(id, name, arguments): &(&str, &str, &str)| ToolCall {
-        id: (*id).to_owned(),
-        name: (*name).to_owned(),
-        arguments: (*arguments).to_owned(),
-    };
     message(
         "a",
         Body::Assistant {
             content: Some(text.to_owned()),
             parts: Vec::new(),
-            tool_calls: calls.iter().map(call).collect(),
+            tool_calls: tool_calls(calls),
             reasoning,
         },
     )
-}
-
-fn result(call: &str, content: &str, is_error: bool, parts: Vec<Part>) -> MessageRef {
-    let (content, tool_call_id) = (content.to_owned(), call.to_owned());
-    message("t", Body::Tool { content, tool_call_id, name: None, is_error, parts })
 }
 
 fn thought(provider: &str, text: &str, signature: Option<&str>, redacted: Option<&str>) -> Reasoning {
@@ -97,17 +80,9 @@ fn rich_request() -> ModelRequest {
     request
 }
 
-/// The body of the one request that was sent, checked against the rules of its API.
-async fn sent(provider: &HttpProvider, server: &FakeModelServer, request: ModelRequest) -> Value {
-    let (_, error) = send(provider, request).await;
-    assert!(error.is_none(), "{error:?}");
-    server.assert_clean();
-    server.requests().last().unwrap().json.clone().unwrap()
-}
-
 #[tokio::test]
 async fn a_rich_history_is_sent_whole() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server("ok").await;
         let body = sent(&provider(kind, &server), &server, rich_request()).await;
         let pretty = serde_json::to_string_pretty(&body).unwrap();
@@ -189,7 +164,7 @@ fn says(role: &str, texts: &[&str]) -> (String, Vec<String>) {
 #[tokio::test]
 async fn a_conversation_that_begins_with_an_answer_is_sendable() {
     let missing = says("user", &["[The beginning of this conversation is not included.]"]);
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server("ok").await;
         let mut request = request();
         let summary = assistant("Summary.", &[], Vec::new());
@@ -204,7 +179,7 @@ async fn a_conversation_that_begins_with_an_answer_is_sendable() {
 async fn what_a_user_says_in_several_messages_is_sent_as_each_api_wants_it() {
     let first = [user("Do it."), user("Quickly."), assistant("Looking.", &[("c", "Read", "{}")], Vec::new())];
     let then = [result("c", "text", false, Vec::new()), user("Stop."), user("Go on.")];
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Script::from_iter(["ok", "ok"])).await;
         let provider = provider(kind, &server);
         let mut request = request();
@@ -252,7 +227,7 @@ async fn tool_choices_and_limits_are_written_as_each_api_wants_them() {
             request.tool_choice = choice.clone();
             let mut spec = spec(kind, server.base_url());
             spec.default_max_output_tokens = Some(77);
-            spec.connection.extra_body.insert("service_tier".into(), json!("flex"));
+            spec.options.body.insert("service_tier".into(), json!("flex"));
             let body = sent(&spec.connect().unwrap(), &server, request).await;
             assert_eq!(body["tool_choice"], expected, "{kind}");
             let limit = if kind == ProviderKind::Anthropic { "max_tokens" } else { "max_completion_tokens" };
@@ -296,17 +271,4 @@ async fn a_refused_value_is_no_unknown_field() {
     let (_, error) = send(&provider(ProviderKind::OpenAi, &server), request()).await;
     assert!(error.unwrap().to_string().contains("too large"));
     assert_eq!(server.requests().len(), 1);
-}
-
-#[tokio::test]
-async fn an_old_server_gets_the_old_name_of_the_limit() {
-    let server = server("ok").await;
-    let mut options = OpenAiOptions {
-        max_tokens_field: MaxTokensField::MaxTokens,
-        default_max_output_tokens: Some(5),
-        ..OpenAiOptions::default()
-    };
-    options.connection.base_url = Some(server.base_url());
-    let body = sent(&HttpProvider::openai(options).unwrap(), &server, request()).await;
-    assert_eq!((&body["max_tokens"], body.get("max_completion_tokens")), (&json!(5), None));
 }

@@ -66,10 +66,10 @@ fn streams(kind: ProviderKind, text: &str) -> Reply {
 
 #[tokio::test]
 async fn each_setting_hands_over_what_it_names_and_changes_nothing_else() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Script::from_iter((0..3).map(|_| streams(kind, "hi")))).await;
         let mut spec = spec(kind, server.base_url());
-        spec.connection.headers = vec![("x-tenant".into(), SecretString::from("tenant-7"))];
+        spec.options.headers = vec![("x-tenant".into(), SecretString::from("tenant-7"))];
         let provider = spec.connect().unwrap();
         let events = stream(kind, "hi");
 
@@ -91,7 +91,7 @@ async fn each_setting_hands_over_what_it_names_and_changes_nothing_else() {
 
 #[tokio::test]
 async fn a_payload_comes_before_the_events_it_means() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(streams(kind, "hi")).await;
         let (events, _) = send(&provider(kind, &server), capturing(RawCapture::Full)).await;
         let hi = events.iter().position(|event| *event == ModelEvent::TextDelta("hi".into())).unwrap();
@@ -116,7 +116,7 @@ async fn an_answer_in_one_piece_is_handed_over_before_the_error_it_means() {
         (502, "text/html", "<h1>Bad Gateway</h1>", json!("<h1>Bad Gateway</h1>"), Kind::Server),
         (503, "text/plain", "", json!(""), Kind::Overloaded),
     ];
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         for (status, content_type, body, payload, expected) in &cases {
             let server = server(Reply::body(*status, *content_type, *body)).await;
             let (events, error) = send(&provider(kind, &server), capturing(RawCapture::Responses)).await;
@@ -128,7 +128,7 @@ async fn an_answer_in_one_piece_is_handed_over_before_the_error_it_means() {
 
 #[tokio::test]
 async fn what_arrived_before_a_failure_stays() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let broken = stream(kind, "half").split_inclusive("\n\n").take(4).collect::<String>();
         let broken = match kind {
             ProviderKind::Anthropic => broken,
@@ -144,7 +144,7 @@ async fn what_arrived_before_a_failure_stays() {
 
 #[tokio::test]
 async fn a_request_is_handed_over_before_its_answer_comes() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Reply::new().text("never").hold_at("silence")).await;
         let cancel = tokio_util::sync::CancellationToken::new();
         let provider = provider(kind, &server);
@@ -159,7 +159,7 @@ async fn a_request_is_handed_over_before_its_answer_comes() {
 
 #[tokio::test]
 async fn every_attempt_is_handed_over() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let script = Script::new().reply(Reply::error(529, "busy")).reply(streams(kind, "hi"));
         let server = server(script).await;
         let mut spec = spec(kind, server.base_url());

@@ -1,6 +1,6 @@
 //! Addresses, headers and keys.
 
-use robota_core::{Message, ModelRequest, Provider, ProviderErrorKind, Timestamp};
+use robota_core::{Message, ModelRequest, ProviderErrorKind, Timestamp};
 use robota_providers::{ProviderKind, ProviderSpec, SecretString, build};
 use robota_testkit::{Reply, Script};
 use serde_json::json;
@@ -9,10 +9,10 @@ use crate::api::{KEY, answer, provider, send, server, spec, text};
 
 #[tokio::test]
 async fn the_headers_each_api_asks_for_are_sent() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Reply::new().text("hi")).await;
         let mut spec = spec(kind, server.base_url());
-        spec.connection.headers = vec![("anthropic-beta".into(), SecretString::from("x-2026"))];
+        spec.options.headers = vec![("anthropic-beta".into(), SecretString::from("x-2026"))];
         answer(&spec.connect().unwrap()).await;
         let sent = server.request(1).await;
         let header = |name| sent.header(name).unwrap_or_default().to_owned();
@@ -42,7 +42,7 @@ async fn a_bearer_token_takes_the_place_of_the_key() {
 
 #[tokio::test]
 async fn a_server_of_ones_own_needs_no_key() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Reply::new().text("hi")).await;
         let mut spec = spec(kind, server.base_url());
         spec.api_key = Some(SecretString::from("  "));
@@ -53,11 +53,14 @@ async fn a_server_of_ones_own_needs_no_key() {
 
 #[test]
 fn a_vendor_without_a_key_is_not_set_up() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let error = build(ProviderSpec::new(kind)).err().unwrap();
         assert_eq!(error.kind(), ProviderErrorKind::Configuration);
-        assert_eq!(error.to_string(), format!("there is no key for {}", kind.vendor()));
-        assert_eq!(error.hint(), Some(format!("set {} to your API key", kind.key_variable()).as_str()));
+        assert_eq!(error.to_string(), format!("there is no key for {}", kind.definition().name));
+        assert_eq!(
+            error.hint(),
+            Some(format!("set {} to your API key", kind.definition().key_variable().unwrap()).as_str())
+        );
     }
 }
 
@@ -99,39 +102,29 @@ fn options_that_cannot_be_used_are_refused_at_once() {
     assert_eq!(refused(broken_key), "the API key has characters that no key has, such as a line break");
 
     let mut broken_header = spec(ProviderKind::OpenAi, "http://h");
-    broken_header.connection.headers = vec![("a b".into(), SecretString::from("c"))];
+    broken_header.options.headers = vec![("a b".into(), SecretString::from("c"))];
     assert_eq!(
         refused(broken_header),
         "the request header `a b` has a name or value that HTTP does not allow"
     );
 
     let mut taken_field = spec(ProviderKind::Anthropic, "http://h");
-    taken_field.connection.extra_body.insert("messages".into(), json!([]));
+    taken_field.options.body.insert("messages".into(), json!([]));
     assert_eq!(refused(taken_field), "the extra request field `messages` is one that robota writes itself");
 }
 
 #[test]
 fn a_provider_and_its_options_do_not_show_the_key() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let spec = spec(kind, "http://127.0.0.1:1");
         let shown = format!("{spec:?} {:?}", spec.clone().connect().unwrap());
         assert!(!shown.contains(KEY), "{shown}");
     }
 }
 
-#[test]
-fn kinds_are_known_by_their_ids() {
-    for kind in ProviderKind::ALL {
-        assert_eq!(kind.id().parse::<ProviderKind>().unwrap(), kind);
-        assert_eq!(spec(kind, "http://h").connect().unwrap().info().id, kind.id());
-    }
-    let error = "gpt".parse::<ProviderKind>().unwrap_err().to_string();
-    assert_eq!(error, "`gpt` is no provider; there are anthropic and openai");
-}
-
 #[tokio::test]
 async fn a_provider_that_was_warmed_up_serves_many_calls() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let server = server(Script::from_iter(["first", "second"])).await;
         let provider = provider(kind, &server);
         provider.warm_up();

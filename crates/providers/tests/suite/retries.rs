@@ -9,7 +9,7 @@ use robota_core::{
     Capabilities, FinishReason, ModelEvent, ModelRequest, ModelStream, Provider, ProviderError,
     ProviderErrorKind as Kind, ProviderInfo,
 };
-use robota_providers::{ProviderKind, RetryPolicy, Retrying, build};
+use robota_providers::{RetryPolicy, Retrying, build};
 use robota_testkit::{Reply, Script};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -53,6 +53,30 @@ fn succeeds() -> Attempt {
     vec![Ok(ModelEvent::TextDelta("yes".into())), Ok(ModelEvent::Finish(FinishReason::EndTurn))]
 }
 
+/// Never says anything.
+struct Silent(ProviderInfo);
+
+impl Default for Silent {
+    fn default() -> Self {
+        Self(ProviderInfo::new("silent", Capabilities::default()))
+    }
+}
+
+impl Provider for Silent {
+    fn info(&self) -> &ProviderInfo {
+        &self.0
+    }
+
+    fn stream(&self, _request: ModelRequest, _cancel: CancellationToken) -> ModelStream {
+        stream::pending().boxed()
+    }
+}
+
+/// How often something that was given out became void.
+fn abandoned(events: &[ModelEvent]) -> usize {
+    events.iter().filter(|event| matches!(event, ModelEvent::Retry { abandoned: true, .. })).count()
+}
+
 /// The pauses announced, in milliseconds.
 fn pauses(events: &[ModelEvent]) -> Vec<u64> {
     let pauses = events.iter().filter_map(|event| match event {
@@ -64,7 +88,7 @@ fn pauses(events: &[ModelEvent]) -> Vec<u64> {
 
 #[tokio::test]
 async fn a_limited_or_overloaded_service_is_asked_again_over_http() {
-    for kind in ProviderKind::ALL {
+    for kind in crate::api::KINDS {
         let script = Script::new()
             .reply(Reply::error(429, "slow down").header("retry-after-ms", "20"))
             .reply(Reply::error(529, "busy").header("retry-after-ms", "10"))
@@ -72,8 +96,14 @@ async fn a_limited_or_overloaded_service_is_asked_again_over_http() {
         let server = server(script).await;
         let (events, error) = send(&*build(spec(kind, server.base_url())).unwrap(), request()).await;
         assert!(error.is_none(), "{error:?}");
-        let ModelEvent::Retry { attempt: 2, max_attempts: 5, delay_ms: 20, reason, status: Some(429) } =
-            &events[0]
+        let ModelEvent::Retry {
+            attempt: 2,
+            max_attempts: 5,
+            delay_ms: 20,
+            reason,
+            status: Some(429),
+            abandoned: false,
+        } = &events[0]
         else {
             panic!("{events:?}");
         };
@@ -84,18 +114,31 @@ async fn a_limited_or_overloaded_service_is_asked_again_over_http() {
 }
 
 #[tokio::test]
-async fn a_stream_cut_before_anything_visible_is_repeated_and_one_cut_later_is_not() {
-    for kind in ProviderKind::ALL {
+async fn a_stream_that_is_cut_begins_anew_and_says_what_is_void() {
+    for kind in crate::api::KINDS {
         let mut spec = spec(kind, "");
         spec.retry = RetryPolicy { base_delay: Duration::from_millis(1), ..exact() };
         let early = server(Script::new().reply(Reply::new().ping().cut()).reply("yes")).await;
         spec.connection.base_url = Some(early.base_url());
         let (events, error) = send(&*build(spec.clone()).unwrap(), request()).await;
         assert!(error.is_none(), "{error:?}");
-        assert_eq!((pauses(&events), text(&events).as_str()), (vec![1], "yes"), "{kind}");
+        assert_eq!(
+            (pauses(&events), text(&events).as_str(), abandoned(&events)),
+            (vec![1], "yes", 0),
+            "{kind}"
+        );
 
-        let late = server(Script::new().reply(Reply::new().text("half").cut()).reply("yes")).await;
+        let script = || Script::new().reply(Reply::new().text("half").cut()).reply("yes");
+        let late = server(script()).await;
         spec.connection.base_url = Some(late.base_url());
+        let (events, error) = send(&*build(spec.clone()).unwrap(), request()).await;
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!((pauses(&events), abandoned(&events)), (vec![1], 1), "{kind}");
+        assert_eq!(text(&events), "halfyes");
+
+        let kept = server(script()).await;
+        spec.connection.base_url = Some(kept.base_url());
+        spec.retry.restart_cut_streams = false;
         let (events, error) = send(&*build(spec).unwrap(), request()).await;
         assert_eq!(error.unwrap().kind(), Kind::Network);
         assert_eq!((pauses(&events), text(&events).as_str()), (vec![], "half"), "{kind}");
@@ -151,21 +194,85 @@ async fn the_servers_own_time_is_obeyed_up_to_a_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_repeated_after_something_visible() {
+async fn what_a_user_may_have_seen_is_void_once_and_stays_when_attempts_are_used_up() {
+    let cut = || Err(ProviderError::new(Kind::Network, "cut"));
     let visible = [
         ModelEvent::TextDelta("t".into()),
         ModelEvent::ThinkingDelta("t".into()),
         ModelEvent::ToolCallStart { index: 0, id: "c".into(), name: "Read".into() },
     ];
     for event in visible {
-        let attempt = vec![Ok(event.clone()), Err(ProviderError::new(Kind::Network, "cut"))];
-        let (events, error) = send(&retrying(exact(), vec![attempt]), request()).await;
-        assert_eq!((events, error.map(|error| error.kind())), (vec![event], Some(Kind::Network)));
+        let policy = RetryPolicy { max_attempts: 2, ..exact() };
+        let (events, error) = send(
+            &retrying(policy, vec![vec![Ok(event.clone()), cut()], vec![Ok(event.clone()), cut()]]),
+            request(),
+        )
+        .await;
+        assert_eq!((events.len(), abandoned(&events)), (3, 1), "{events:?}");
+        assert_eq!((&events[2], error.map(|error| error.kind())), (&event, Some(Kind::Network)));
     }
     let started = ModelEvent::Started { response_id: None, model: None };
-    let attempt = vec![Ok(started), Err(ProviderError::new(Kind::Network, "cut"))];
-    let (events, error) = send(&retrying(exact(), vec![attempt, succeeds()]), request()).await;
+    let (events, error) =
+        send(&retrying(exact(), vec![vec![Ok(started), cut()], succeeds()]), request()).await;
+    assert_eq!((text(&events).as_str(), abandoned(&events), error.is_none()), ("yes", 0, true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_in_which_the_provider_ran_tools_of_its_own_begins_anew_only_once() {
+    let searched = || {
+        vec![
+            Ok(ModelEvent::ServerTool { tool: "web_search".into(), query: "q".into() }),
+            Err(ProviderError::new(Kind::Overloaded, "cut")),
+        ]
+    };
+    let (events, error) = send(&retrying(exact(), vec![searched(), searched()]), request()).await;
+    assert_eq!((pauses(&events).len(), error.map(|error| error.kind())), (1, Some(Kind::Overloaded)));
+    let (events, error) = send(&retrying(exact(), vec![searched(), succeeds()]), request()).await;
     assert_eq!((text(&events).as_str(), error.is_none()), ("yes", true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_whether_to_try_again_is_obeyed() {
+    let said = |kind, retryable| vec![Err(ProviderError::new(kind, "no").with_retryable(retryable))];
+    let (events, error) = send(&retrying(exact(), vec![said(Kind::Server, false)]), request()).await;
+    assert_eq!((events, error.is_some()), (vec![], true));
+    let attempts = vec![said(Kind::InvalidRequest, true), succeeds()];
+    let (events, error) = send(&retrying(exact(), attempts), request()).await;
+    assert_eq!((text(&events).as_str(), error.is_none()), ("yes", true));
+}
+
+#[tokio::test]
+async fn headers_that_say_no_are_obeyed_over_http() {
+    for kind in crate::api::KINDS {
+        let no = Reply::error(500, "broken").header("x-should-retry", "false");
+        let server = server(Script::new().reply(no)).await;
+        let (events, error) = send(&*build(spec(kind, server.base_url())).unwrap(), request()).await;
+        assert_eq!((events, error.map(|error| error.kind())), (vec![], Some(Kind::Server)), "{kind}");
+        let limited = Reply::error(429, "slow down").header("retry-after", "400");
+        let server = crate::api::server(Script::new().reply(limited)).await;
+        let error = crate::api::failure(&crate::api::provider(kind, &server)).await;
+        assert_eq!(error.hint(), Some("the service takes requests again in 6 min 40 s"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_attempts_together_end_at_the_deadline() {
+    let policy = RetryPolicy { deadline: Some(Duration::from_secs(2)), ..exact() };
+    let begun = Instant::now();
+    let (events, error) =
+        send(&retrying(policy, (0..3).map(|_| fails(Kind::Server)).collect()), request()).await;
+    let error = error.unwrap();
+    // The third pause would end after it.
+    assert_eq!((pauses(&events), error.kind()), (vec![500, 1000], Kind::Server));
+    assert_eq!(error.hint(), Some("there was no time for another attempt: a call may take 2s in all"));
+    assert_eq!(begun.elapsed(), Duration::from_millis(1500));
+
+    let begun = Instant::now();
+    let (events, error) = send(&Retrying::new(Arc::new(Silent::default()), policy), request()).await;
+    let error = error.unwrap();
+    assert_eq!((events, error.kind(), error.is_retryable()), (vec![], Kind::Timeout, false));
+    assert_eq!(error.to_string(), "the model call was given up in attempt 1: it took more than 2s in all");
+    assert_eq!(begun.elapsed(), Duration::from_secs(2));
 }
 
 #[tokio::test(start_paused = true)]

@@ -63,6 +63,7 @@ async fn write(scene: &Scene) -> usize {
         forked_from: None,
         max_output_tokens: None,
         raw_capture: RawCapture::Off,
+        tuning: robota_core::RequestTuning::default(),
     });
     let mut turn = 0;
     while journal.mark().offset < BYTES {

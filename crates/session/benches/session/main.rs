@@ -14,6 +14,8 @@ mod resume;
 mod rounds;
 mod scene;
 mod stopwatch;
+#[path = "../../../providers/benches/providers/streams.rs"]
+mod streams;
 
 use std::time::Duration;
 

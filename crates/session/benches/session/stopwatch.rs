@@ -28,8 +28,10 @@ impl Stopwatch {
     /// A model that asks for `rounds` tool calls in each turn.
     pub(crate) fn new(rounds: usize) -> Arc<Self> {
         let times = Times { rounds_left: rounds, rounds_each_turn: rounds, ..Times::default() };
-        let info =
-            ProviderInfo::new("stopwatch", Capabilities { tools: true, images: false, thinking: false });
+        let info = ProviderInfo::new(
+            "stopwatch",
+            Capabilities { tools: true, images: false, thinking: false, ..Capabilities::default() },
+        );
         Arc::new(Self { info, times: Arc::new(Mutex::new(times)) })
     }
 

@@ -38,6 +38,7 @@ fn init(stored: &StoredSession) -> EventKind {
         forked_from: stored.forked_from.clone(),
         max_output_tokens: None,
         raw_capture: RawCapture::Off,
+        tuning: robota_core::RequestTuning::default(),
     }
 }
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use robota_core::{
-    Agent, CompactTrigger, ContextState, EventKind, EventSink, History, HistoryEntry, HistoryRef, HookCall,
-    MessageRef, Usage,
+    Agent, Calibration, CompactTrigger, ContextState, EventKind, EventSink, History, HistoryEntry,
+    HistoryRef, HookCall, MessageRef, Usage,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -64,6 +64,7 @@ struct Snapshot {
     state: ContextState,
     /// The same with the message that is about to be added.
     expected: ContextState,
+    calibration: Calibration,
 }
 
 /// A history that a compaction would make.
@@ -86,7 +87,7 @@ impl Compactor<'_> {
             return Err(CompactionError::Cancelled);
         }
         let snapshot = self.snapshot(request.coming_bytes);
-        let scale = Scale::new(self.agent, &request, snapshot.sizes.iter().sum());
+        let scale = Scale::new(self.agent, &request, snapshot.sizes.iter().sum(), snapshot.calibration);
         let (budget, plans) = scale.plans(&snapshot.messages, &snapshot.sizes, &snapshot.expected)?;
         let focus = self.ask_hooks(&request).await?;
         let mut summariser = self.summariser(&budget, &request, focus, snapshot.reference);
@@ -118,9 +119,10 @@ impl Compactor<'_> {
         let (messages, reference) = (history.messages().to_vec(), history.reference());
         let state = self.agent.context_state(&history);
         let expected = self.agent.context_state_with(&history, coming_bytes);
+        let calibration = history.calibration();
         drop(history);
         let sizes = messages.iter().map(|message| message.estimated_bytes()).collect();
-        Snapshot { messages, sizes, reference, state, expected }
+        Snapshot { messages, sizes, reference, state, expected, calibration }
     }
 
     /// Lets hooks stop the compaction; returns what the summary should pay attention to.

@@ -1,6 +1,6 @@
 //! What of a history is summarised, and what stays as it is. Pure: no model, no clock, no lock.
 
-use robota_core::{Body, Message, MessageRef, json_size};
+use robota_core::{Body, Message, MessageRef, text_bytes};
 use serde_json::Value;
 
 use super::budget::{Budget, ENVELOPE};
@@ -131,8 +131,9 @@ fn cut(prompt: &Message, room: u64) -> MessageRef {
     let Body::User { content, parts, name } = &prompt.body else { return prompt.clone().into() };
     let mut metadata = prompt.metadata.clone();
     metadata.insert("shortened".into(), Value::from(true));
-    // Written as JSON, a text is longer than it is.
-    let limit = room.saturating_sub(ENVELOPE).saturating_mul(content.len() as u64) / json_size(content);
+    // A text may weigh more than it is long, and is cut by its length.
+    let limit =
+        room.saturating_sub(ENVELOPE).saturating_mul(content.len() as u64) / text_bytes(content).max(1);
     let mut text = shorten(content, usize::try_from(limit).unwrap_or(usize::MAX)).into_owned();
     if !parts.is_empty() {
         text.push_str(LEFT_OUT);
@@ -152,7 +153,7 @@ fn is_system(message: &Message) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use robota_core::{Part, Timestamp, ToolCall, sendable};
+    use robota_core::{Part, Timestamp, ToolCall, json_size, sendable};
 
     use super::*;
     use crate::compaction::summary_message;

@@ -56,6 +56,8 @@ impl Brief<'_> {
         request.max_output_tokens = Some(self.summary_tokens);
         request.idle_timeout = config.idle_timeout;
         request.raw_capture = config.raw_capture;
+        // No form of an answer and no web tools: what is asked for is a summary.
+        request.cache_key.clone_from(&config.tuning.cache_key);
         request
     }
 

@@ -1,8 +1,8 @@
 //! Weighs histories: what must be freed, and whether it was.
 
-use robota_core::{Agent, CompactTrigger, ContextState, History, HistoryHead, MessageRef};
+use robota_core::{Agent, Calibration, CompactTrigger, ContextState, History, HistoryHead, MessageRef};
 
-use super::budget::{Budget, bytes_of, tokens_of};
+use super::budget::{Budget, tokens_of};
 use super::plan::Plan;
 use super::{CompactionError, CompactionRequest, Shortfall};
 
@@ -16,13 +16,19 @@ pub(super) struct Scale<'a> {
     /// Bytes of all messages.
     bytes: u64,
     fixed: u64,
+    calibration: Calibration,
 }
 
 impl<'a> Scale<'a> {
-    /// A scale for a history of `bytes`.
-    pub(super) fn new(agent: &'a Agent, request: &'a CompactionRequest, bytes: u64) -> Self {
-        let fixed = agent.context_state(&History::default()).used_tokens;
-        Self { agent, request, bytes, fixed }
+    /// A scale for a history of `bytes`, whose tokens are counted as `calibration` says.
+    pub(super) fn new(
+        agent: &'a Agent,
+        request: &'a CompactionRequest,
+        bytes: u64,
+        calibration: Calibration,
+    ) -> Self {
+        let fixed = agent.context_state(&History::default().with_calibration(calibration)).used_tokens;
+        Self { agent, request, bytes, fixed, calibration }
     }
 
     /// How much there is to write and keep, and the plans to try, one after the other. `expected` says how full
@@ -38,9 +44,12 @@ impl<'a> Scale<'a> {
         let limit = self.request.goal.filter(|_| window > 0).map(|goal| goal.share());
         let systems = messages.iter().zip(sizes).filter(|(message, _)| message.role() == "system");
         let systems: u64 = systems.map(|(_, size)| size).sum();
-        let taken = bytes_of(self.fixed).saturating_add(systems).saturating_add(self.request.coming_bytes);
-        let Some(budget) = Budget::new(window, limit, taken, config.max_output_tokens) else {
-            return Err(CompactionError::NotEnough(self.shortfall(tokens_of(taken), 0)));
+        let fixed = self.calibration.bytes(self.fixed);
+        let taken = fixed.saturating_add(systems).saturating_add(self.request.coming_bytes);
+        // The budget is one of estimated bytes: where the provider counts more, fewer of them fit.
+        let room = tokens_of(self.calibration.bytes(window));
+        let Some(budget) = Budget::new(room, limit, taken, config.max_output_tokens) else {
+            return Err(CompactionError::NotEnough(self.shortfall(self.calibration.tokens(taken), 0)));
         };
         let pressed = self.request.trigger != CompactTrigger::Manual;
         let caps = if pressed { &[self.bytes / 2, 0][..] } else { &[u64::MAX] };
@@ -60,10 +69,11 @@ impl<'a> Scale<'a> {
     pub(super) fn judge(&self, messages: &[MessageRef]) -> Option<Shortfall> {
         let bytes: u64 = messages.iter().map(|message| message.estimated_bytes()).sum();
         let candidate = History::restored(messages.to_vec(), Vec::new(), HistoryHead::default(), bytes);
+        let candidate = candidate.with_calibration(self.calibration);
         let state = self.agent.context_state_with(&candidate, self.request.coming_bytes);
         let summary = messages.first().map_or(0, |message| message.estimated_bytes());
         (bytes >= self.bytes || self.is_too_full(&state))
-            .then(|| self.shortfall(state.used_tokens, tokens_of(summary)))
+            .then(|| self.shortfall(state.used_tokens, self.calibration.tokens(summary)))
     }
 
     fn is_too_full(&self, state: &ContextState) -> bool {
@@ -80,7 +90,8 @@ impl<'a> Scale<'a> {
     }
 
     fn before(&self) -> u64 {
-        self.fixed.saturating_add(tokens_of(self.bytes.saturating_add(self.request.coming_bytes)))
+        let bytes = self.bytes.saturating_add(self.request.coming_bytes);
+        self.fixed.saturating_add(self.calibration.tokens(bytes))
     }
 
     fn shortfall(&self, after: u64, summary: u64) -> Shortfall {

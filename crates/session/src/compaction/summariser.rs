@@ -123,7 +123,12 @@ impl Summariser<'_> {
             let next = self.cancel.run_until_cancelled(stream.next()).await;
             match next.ok_or(CompactionError::Cancelled)? {
                 Some(Ok(ModelEvent::Raw { kind, payload })) => raw.take(kind, payload),
-                Some(Ok(event)) => self.take_event(event, &mut answer),
+                Some(Ok(event)) => {
+                    if let ModelEvent::Fallback { provider, .. } = &event {
+                        raw.go_on_with(provider);
+                    }
+                    self.take_event(event, &mut answer);
+                }
                 Some(Err(_)) if self.cancel.is_cancelled() => return Err(CompactionError::Cancelled),
                 Some(Err(error)) => return Err(CompactionError::Provider(error)),
                 None => return Ok(answer),
@@ -137,9 +142,20 @@ impl Summariser<'_> {
             ModelEvent::TextDelta(delta) => answer.text.push_str(&delta),
             ModelEvent::Usage(usage) => answer.usage = usage,
             ModelEvent::Finish(reason) => answer.finish = Some(reason),
-            ModelEvent::Retry { attempt, max_attempts, delay_ms, reason, status } => {
+            ModelEvent::Retry { attempt, max_attempts, delay_ms, reason, status, abandoned } => {
                 *answer = Answer::default();
-                self.sink.emit(EventKind::ProviderRetry { attempt, max_attempts, delay_ms, reason, status });
+                self.sink.emit(EventKind::ProviderRetry {
+                    attempt,
+                    max_attempts,
+                    delay_ms,
+                    reason,
+                    status,
+                    abandoned,
+                });
+            }
+            ModelEvent::Fallback { provider, model, reason, abandoned } => {
+                *answer = Answer::default();
+                self.sink.emit(EventKind::ProviderFallback { provider, model, reason, abandoned });
             }
             _ => {}
         }

@@ -159,9 +159,15 @@ fn add(lines: &mut String, speaker: &str, content: &str, parts: &[Part]) {
     let mut content = Cow::Borrowed(content.trim());
     for part in parts {
         let text = match part {
+            // It says the same as the rest.
+            Part::Native { .. } => continue,
             Part::Text { text } => Cow::Borrowed(text.trim()),
             Part::ImageInline { mime_type, .. } => Cow::Owned(format!("[image: {mime_type}]")),
             Part::ImageUri { uri, .. } => Cow::Owned(format!("[image: {}]", shorten(uri, RESULT))),
+            Part::DocumentInline { mime_type, name: Some(name), .. } => {
+                Cow::Owned(format!("[document: {}, {mime_type}]", shorten(name, RESULT)))
+            }
+            Part::DocumentInline { mime_type, .. } => Cow::Owned(format!("[document: {mime_type}]")),
             _ => Cow::Borrowed("[attachment]"),
         };
         content =

@@ -234,6 +234,7 @@ fn settled(
         skipped_lines: stored.defects.in_log(),
         max_output_tokens: None,
         raw_capture: RawCapture::Off,
+        tuning: robota_core::RequestTuning::default(),
     });
     let mut mutations = Vec::new();
     if stored.has_gaps {

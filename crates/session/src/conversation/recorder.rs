@@ -59,6 +59,7 @@ impl Recorder {
             forked_from: None,
             max_output_tokens: None,
             raw_capture: RawCapture::Off,
+            tuning: robota_core::RequestTuning::default(),
         });
     }
 

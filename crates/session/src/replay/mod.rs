@@ -7,10 +7,12 @@
 //! - [`expand`] gives each event with everything it refers to: messages, histories, tools.
 //! - [`replay`] runs the turns and the compactions again, with the model's answers and the tools' results
 //!   from the log, and checks every request against the one that was made then.
+//! - [`recorded_answers`] gives what the model answered, for a provider that gives the same answers again.
 //!
-//! All four take events one at a time and hold one history. None of them fails: what cannot be used is
+//! All five take events one at a time and hold one history. None of them fails: what cannot be used is
 //! passed over, and said.
 
+mod answers;
 mod expand;
 mod record;
 mod recording;
@@ -19,6 +21,7 @@ mod rerun;
 mod settings;
 mod validate;
 
+pub use answers::recorded_answers;
 pub use expand::{Expand, expand};
 pub use record::{ReplayedTurn, SessionReplayRecord, replay_session_log_entries};
 pub use report::{CompactionReplay, Divergence, ReplayReport, TurnReplay};

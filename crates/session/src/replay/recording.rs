@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use robota_core::{
     Body, Event, EventKind, FinishReason, HistoryMutation, MessageRef, MessageState, ModelRequest,
-    RequestDigest, RequestPurpose, TurnEnd,
+    RequestDigest, RequestPurpose, ResponseFormat, TurnEnd,
 };
 
 use super::settings::Settings;
@@ -24,18 +24,25 @@ pub(super) struct RecordedTurn {
     pub(super) turn: u32,
     pub(super) settings: Arc<Settings>,
     pub(super) max_rounds: u32,
+    /// The form that its answers had to have.
+    pub(super) response_format: Option<ResponseFormat>,
+    /// Secrets were taken out of it.
+    form_redacted: bool,
     /// The history before the prompt.
     pub(super) before: Vec<MessageRef>,
     /// `None` when the log does not hold it.
     pub(super) prompt: Option<MessageRef>,
     pub(super) requests: Vec<RecordedRequest>,
-    /// Results by call id, in order.
-    pub(super) results: HashMap<String, VecDeque<MessageRef>>,
+    pub(super) results: Results,
     /// How the turn ended; `None` when the log does not say.
     pub(super) ended: Option<TurnEnd>,
     /// Number of its last event.
     pub(super) last_seq: u64,
 }
+
+/// The results of a turn's calls, by the number of requests made before and the id of the call: an id may come again
+/// when its first call is compacted away.
+pub(super) type Results = HashMap<(usize, String), MessageRef>;
 
 /// One recorded model call of a turn.
 pub(super) struct RecordedRequest {
@@ -133,7 +140,11 @@ impl RecordedTurn {
                 Change::Become(all) => messages.clone_from(all),
             }
         }
-        Some(self.settings.request(&messages, last_words))
+        let mut request = self.settings.request(&messages, last_words);
+        if self.response_format.is_some() && !last_words {
+            request.response_format.clone_from(&self.response_format);
+        }
+        Some(request)
     }
 }
 
@@ -172,7 +183,9 @@ impl Recorder {
         }
         match &event.kind {
             EventKind::HistoryMutation(mutation) => self.changed(event, mutation, length),
-            EventKind::PreRun { max_rounds, .. } => self.begin_turn(event, *max_rounds),
+            EventKind::PreRun { max_rounds, response_format, .. } => {
+                self.begin_turn(event, *max_rounds, response_format.clone());
+            }
             EventKind::ProviderRequest { purpose: RequestPurpose::Compaction, .. } => {
                 self.compaction_requested(event);
             }
@@ -222,7 +235,7 @@ impl Recorder {
         self.fold.as_ref().map_or(&[], |fold| fold.history().messages())
     }
 
-    fn begin_turn(&mut self, event: &Event, max_rounds: u32) {
+    fn begin_turn(&mut self, event: &Event, max_rounds: u32, response_format: Option<ResponseFormat>) {
         self.end();
         // The prompt is the last message of the history that a turn begins with.
         let messages = self.messages();
@@ -232,6 +245,8 @@ impl Recorder {
             turn: event.turn,
             settings: Arc::clone(&self.settings),
             max_rounds,
+            form_redacted: event.redacted && response_format.is_some(),
+            response_format,
             before: messages.get(..before).unwrap_or_default().to_vec(),
             prompt,
             requests: Vec::new(),
@@ -246,13 +261,14 @@ impl Recorder {
         self.end_compaction(false);
         if self.turn.as_ref().is_none_or(|turn| turn.turn != event.turn) {
             // The line that begins the turn is lost.
-            self.begin_turn(event, 0);
+            self.begin_turn(event, 0, None);
         }
+        let form_redacted = self.turn.as_ref().is_some_and(|turn| turn.form_redacted);
         let request = RecordedRequest {
             seq: event.seq,
             last_words: *last_words,
             digest: *digest,
-            redacted: self.settings.redacted || !self.redacted.is_empty(),
+            redacted: form_redacted || self.settings.redacted || !self.redacted.is_empty(),
             changes: std::mem::take(&mut self.changes),
             answer: None,
         };
@@ -352,7 +368,8 @@ impl Recorder {
         self.change(if own { Change::Own(message.clone()) } else { Change::Said(message.clone()) });
         let Some(turn) = &mut self.turn else { return };
         if let Some(call_id) = message.answers() {
-            turn.results.entry(call_id.to_owned()).or_default().push_back(message.clone());
+            let place = (turn.requests.len(), call_id.to_owned());
+            turn.results.entry(place).or_insert_with(|| message.clone());
         } else if message.state == MessageState::Complete
             && let Some(answer) = turn.requests.last_mut().and_then(|request| request.answer.as_mut())
             && answer.message_id == message.id

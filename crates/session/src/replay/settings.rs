@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use robota_core::{
-    Event, EventKind, MessageRef, ModelRequest, ToolChoice, ToolSpec, last_words_message, sendable,
+    Event, EventKind, MessageRef, ModelRequest, RequestTuning, ToolChoice, ToolSpec, last_words_message,
+    sendable,
 };
 
 /// What `session_init` and `session_resume` tell of every request that follows.
@@ -14,6 +15,7 @@ pub(super) struct Settings {
     pub(super) system: Arc<str>,
     pub(super) tools: Arc<[Arc<ToolSpec>]>,
     pub(super) max_output_tokens: Option<u32>,
+    pub(super) tuning: RequestTuning,
     /// Secrets were taken out of prompt or tools.
     pub(super) redacted: bool,
 }
@@ -28,6 +30,7 @@ impl Settings {
                 system_prompt,
                 tool_schemas,
                 max_output_tokens,
+                tuning,
                 ..
             } => Some(Self {
                 provider: provider.clone(),
@@ -35,6 +38,7 @@ impl Settings {
                 system: Arc::clone(system_prompt),
                 tools: Arc::clone(tool_schemas),
                 max_output_tokens: *max_output_tokens,
+                tuning: tuning.clone(),
                 redacted: event.redacted,
             }),
             EventKind::SessionResume {
@@ -43,6 +47,7 @@ impl Settings {
                 system_prompt,
                 tool_schemas,
                 max_output_tokens,
+                tuning,
                 ..
             } => Some(Self {
                 provider: provider.clone(),
@@ -50,6 +55,7 @@ impl Settings {
                 system: Arc::clone(system_prompt.as_ref().unwrap_or(&self.system)),
                 tools: Arc::clone(tool_schemas.as_ref().unwrap_or(&self.tools)),
                 max_output_tokens: *max_output_tokens,
+                tuning: tuning.clone(),
                 // What is not told again was found to be what the log has.
                 redacted: event.redacted,
             }),
@@ -64,6 +70,7 @@ impl Settings {
         request.tools = Arc::clone(&self.tools);
         request.tool_choice = if last_words { ToolChoice::None } else { ToolChoice::Auto };
         request.max_output_tokens = self.max_output_tokens;
+        self.tuning.apply(&mut request);
         request
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use robota_core::{EventSink, HookCall, Part, Pressure, SessionSource, TurnEnd};
+use robota_core::{EventSink, HookCall, Part, Pressure, SessionSource, TurnEnd, text_bytes};
 use tokio_util::sync::CancellationToken;
 
 use super::{Prompt, Session, lock};
@@ -44,7 +44,7 @@ impl Session {
         cancel: &CancellationToken,
     ) -> Result<(), robota_core::Error> {
         let parts = prompt.parts.iter().map(Part::estimated_bytes).fold(0, u64::saturating_add);
-        let bytes = parts.saturating_add(prompt.text.len() as u64);
+        let bytes = parts.saturating_add(text_bytes(&prompt.text));
         if !self.is_past_threshold(bytes) {
             return Ok(());
         }

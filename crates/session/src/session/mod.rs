@@ -11,7 +11,9 @@ mod run;
 mod shutdown;
 mod sink;
 mod snapshot;
+mod structured;
 mod turn_host;
+mod web_tools;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +23,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use robota_core::{
     Agent, Ambient, ContextState, EntryData, EventKind, EventSink, History, HistoryEntry, HistoryMutation,
-    HookOutcome, Message, MessageRef, PermissionMode, SessionId, Timestamp, TurnAbortReason,
+    HookOutcome, Message, MessageRef, NativeWebToolsReport, PermissionMode, SessionId, Timestamp,
+    TurnAbortReason,
 };
 use serde_json::{Map, Value};
 
@@ -155,6 +158,12 @@ impl Session {
     /// Changes the permission mode for the tool calls to come.
     pub fn set_permission_mode(&self, mode: PermissionMode) {
         self.gate.set_mode(mode);
+    }
+
+    /// What the provider said of its own web tools, and why one is not on.
+    #[must_use]
+    pub fn native_web_tools(&self) -> Option<&NativeWebToolsReport> {
+        self.agent.config().tuning.native_web_tools.as_ref()
     }
 
     /// The rules approved with "allow for this session", in alphabetical order.

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::half_done::PROCESS_STOPPED;
 use super::sink::SessionSink;
-use super::{Facts, Session, SessionOptions, lock, reminder};
+use super::{Facts, Session, SessionOptions, lock, reminder, web_tools};
 use crate::conversation::Attached;
 use crate::lifecycle_hooks::{HookFacts, LifecycleHooks};
 use crate::log::JournalOptions;
@@ -141,7 +141,7 @@ impl Session {
     fn assemble(options: &SessionOptions, origin: Origin, log: Option<OpenLog>) -> Self {
         let outputs = SessionOutputs::new(options, &origin.id);
         let reading = outputs.as_ref().and_then(SessionOutputs::reading_rule);
-        let agent = agent_of(options, outputs);
+        let agent = agent_of(options, &origin.id, outputs);
         let persistent = log.is_some();
         let transcript = log.as_ref().map(|log| log.location.clone());
         let mut journal = JournalOptions::new(origin.id.clone());
@@ -204,6 +204,7 @@ impl Session {
             forked_from: self.facts.forked_from.clone(),
             max_output_tokens: config.max_output_tokens,
             raw_capture: config.raw_capture,
+            tuning: config.tuning.clone(),
         });
     }
 
@@ -224,6 +225,7 @@ impl Session {
             skipped_lines,
             max_output_tokens: config.max_output_tokens,
             raw_capture: config.raw_capture,
+            tuning: config.tuning.clone(),
         });
     }
 
@@ -302,7 +304,10 @@ impl Origin {
 }
 
 /// The engine of a session.
-fn agent_of(options: &SessionOptions, outputs: Option<SessionOutputs>) -> Agent {
+fn agent_of(options: &SessionOptions, id: &SessionId, outputs: Option<SessionOutputs>) -> Agent {
+    let mut tuning = options.tuning.clone();
+    tuning.native_web_tools = Some(web_tools::configured(options));
+    tuning.cache_key = Some(id.as_str().into());
     Agent::new(AgentConfig {
         provider: Arc::clone(&options.provider),
         model: Arc::clone(&options.model),
@@ -313,6 +318,7 @@ fn agent_of(options: &SessionOptions, outputs: Option<SessionOutputs>) -> Agent 
         max_output_tokens: options.max_output_tokens,
         output_budget: options.output_budget,
         spill: outputs.map(|outputs| Arc::new(outputs) as Arc<dyn OutputSpill>),
+        tuning,
         idle_timeout: options.provider_timeout,
         raw_capture: options.raw_capture,
         ambient: options.ambient.clone(),

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use robota_core::{
     Ambient, DynTool, HookRunner, Part, PermissionMode, PermissionPolicy, Provider, RawCapture, Redactor,
-    RuleSet, SessionId,
+    RequestTuning, RuleSet, SessionId,
 };
 
 use crate::{
-    AutoCompactThreshold, Durability, LineFilter, NullStore, PermissionHandler, RuleKeeper, SessionObserver,
-    SessionStore, redacting_filter,
+    AutoCompactThreshold, Durability, LineFilter, NullStore, OutputSchema, PermissionHandler, RuleKeeper,
+    SessionObserver, SessionStore, redacting_filter,
 };
 
 /// Most characters of one tool result, by default.
@@ -67,6 +67,9 @@ pub struct SessionOptions {
     pub hooks: Option<Arc<dyn HookRunner>>,
     /// Most output tokens of one model call; `None` leaves it to the provider.
     pub max_output_tokens: Option<u32>,
+    /// How much effort the model puts into its answers, whether it thinks first, and the form of all answers. The
+    /// session itself asks the provider for its web tools, and names itself to the provider's cache.
+    pub tuning: RequestTuning,
     /// Most characters of one tool result; 0 for no limit.
     pub output_budget: usize,
     /// Where the session is kept.
@@ -120,6 +123,7 @@ impl SessionOptions {
             context_note: None,
             hooks: None,
             max_output_tokens: None,
+            tuning: RequestTuning::default(),
             output_budget: OUTPUT_BUDGET,
             store: Arc::new(NullStore),
             temporary_outputs: None,
@@ -138,13 +142,23 @@ pub struct Prompt {
     pub text: String,
     /// Further parts, such as images.
     pub parts: Vec<Part>,
+    /// The schema that the answer has to be valid against; `None` for an answer in words.
+    pub output_schema: Option<OutputSchema>,
 }
 
 impl Prompt {
     /// A prompt of plain text.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), parts: Vec::new() }
+        Self { text: text.into(), parts: Vec::new(), output_schema: None }
+    }
+
+    /// The same prompt, to be answered with JSON that is valid against `schema`:
+    /// [`TurnOutcome::structured`](crate::TurnOutcome::structured).
+    #[must_use]
+    pub fn with_output_schema(mut self, schema: OutputSchema) -> Self {
+        self.output_schema = Some(schema);
+        self
     }
 
     /// The same prompt with a further part.

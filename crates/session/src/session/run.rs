@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use robota_core::{
-    Body, ContextState, EventKind, EventSink, HookCall, Message, ProviderError, Timestamp, Turn, TurnEnd,
-    TurnReport, Usage,
+    Body, Citation, ContextState, EventKind, EventSink, HookCall, Message, ProviderError, Timestamp, Turn,
+    TurnEnd, TurnReport, Usage,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::structured::Structured;
 use super::turn_host::SessionHost;
 use super::{Denial, Prompt, Session, lock, reminder};
 use crate::Error;
@@ -27,6 +28,11 @@ pub struct TurnOutcome {
     pub ended: TurnEnd,
     /// The last visible text of the model; what had been streamed, after an abort or a failure.
     pub text: String,
+    /// The answer as the value that [`Prompt::output_schema`] asked for, valid against it. `None` where nothing was
+    /// asked for, and in a turn that did not complete: `ended` then says why.
+    pub structured: Option<Value>,
+    /// The sources that the last answer names.
+    pub citations: Vec<Citation>,
     /// Model calls made.
     pub rounds: u32,
     /// Tokens of all of them, and of compactions within the turn.
@@ -56,12 +62,18 @@ impl Session {
     /// history kept, unless the error is one of storage. Dropping the future aborts the turn without
     /// keeping the answer that was streaming.
     ///
+    /// With [`Prompt::output_schema`] the answer is a JSON value that is valid against the schema. Where the provider
+    /// does not keep to a schema by itself, the model is told it with the prompt. An answer that does not fit goes back
+    /// to the model with what is wrong, three times at most; [`max_turns`](super::SessionOptions::max_turns) counts
+    /// these calls too.
+    ///
     /// # Errors
     ///
     /// [`Busy`](crate::ErrorKind::Busy) while another turn runs, [`Closed`](crate::ErrorKind::Closed)
     /// after the shutdown. [`Engine`](crate::ErrorKind::Engine) when the turn failed, and
     /// [`Storage`](crate::ErrorKind::Storage) when it could not be recorded: [`Error::turn`] then says
-    /// what it came to.
+    /// what it came to. A turn whose model finished without a valid value where a schema asked for one fails with
+    /// the engine's kind [`StructuredOutput`](robota_core::ErrorKind::StructuredOutput).
     pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<TurnOutcome, Error> {
         let prompt = prompt.into();
         // With a log that takes nothing more, the turn could not be acknowledged: no model is called.
@@ -81,6 +93,8 @@ struct Run<'a> {
     context: Vec<String>,
     /// Id of the prompt's message, once there is one.
     prompt_id: Option<String>,
+    /// The form that the answer has to have.
+    structured: Option<Structured>,
     /// The end of the turn is in the log, or on its way there.
     ended: bool,
     /// The next turn may have begun.
@@ -92,13 +106,36 @@ impl<'a> Run<'a> {
         let turn = session.conversation.start_turn()?;
         let cancel = session.conversation.turn_cancel().unwrap_or_default();
         let started = session.ambient().now();
-        let (context, prompt_id) = (Vec::new(), None);
-        Ok(Self { session, cancel, turn, started, context, prompt_id, ended: false, left: false })
+        Ok(Self {
+            session,
+            cancel,
+            turn,
+            started,
+            context: Vec::new(),
+            prompt_id: None,
+            structured: None,
+            ended: false,
+            left: false,
+        })
     }
 
     async fn drive(mut self, prompt: Prompt) -> Result<TurnOutcome, Error> {
-        let report = self.report(prompt).await;
-        self.finish(report).await
+        self.structured = Structured::of(&prompt, self.session.agent.config().provider.as_ref());
+        let mut report = self.report(prompt).await;
+        let structured = self.conclude(&mut report);
+        self.finish(report, structured).await
+    }
+
+    /// The value that the turn has come to. Where there should be one and is none, the turn has failed.
+    fn conclude(&self, report: &mut TurnReport) -> Option<Value> {
+        let (structured, ended) = (self.structured.as_ref()?, *report.outcome.as_ref().ok()?);
+        match structured.conclude(ended) {
+            Ok(value) => value.inspect(|value| self.session.journal.emit(structured.event(value))),
+            Err(error) => {
+                report.outcome = Err(error);
+                None
+            }
+        }
     }
 
     /// The turn itself: what comes before the model, and the engine.
@@ -131,13 +168,15 @@ impl<'a> Run<'a> {
         }
         self.context = std::mem::take(&mut *lock(&session.waiting_context));
         self.context.extend(told.additional_context);
-        let message = session.prompt_message(prompt, &self.context);
-        self.prompt_id = Some(message.id.clone());
+        let form = self.structured.as_ref().and_then(Structured::instruction);
+        let message = session.prompt_message(prompt, &self.context, form);
+        let prompt_id = self.prompt_id.insert(message.id.clone()).clone();
         let sink: Arc<dyn EventSink> = Arc::<super::SessionSink>::clone(&session.sink);
-        let host = SessionHost::new(session, &self.cancel);
+        let host = SessionHost::new(session, &self.cancel).with_form(self.structured.as_ref(), &prompt_id);
         let turn = Turn {
             history: session.conversation.history_lock(),
             prompt: message,
+            response_format: self.structured.as_ref().and_then(Structured::response_format),
             sink: &sink,
             gate: &session.gate,
             cancel: &self.cancel,
@@ -146,7 +185,7 @@ impl<'a> Run<'a> {
         session.agent.run_turn(turn).await
     }
 
-    async fn finish(&mut self, report: TurnReport) -> Result<TurnOutcome, Error> {
+    async fn finish(&mut self, report: TurnReport, structured: Option<Value>) -> Result<TurnOutcome, Error> {
         let session = self.session;
         let ended = match &report.outcome {
             Ok(ended) => *ended,
@@ -163,6 +202,8 @@ impl<'a> Run<'a> {
             turn: self.turn,
             ended,
             text: report.text,
+            structured,
+            citations: session.citations(),
             rounds: report.rounds,
             usage,
             duration_ms: session.ambient().now().millis_since(self.started),
@@ -267,16 +308,25 @@ impl Drop for Run<'_> {
 
 impl Session {
     /// The prompt as it joins the history: with the note about this run where the history has another, an
-    /// outdated one or none, and with what hooks have added.
-    fn prompt_message(&self, prompt: Prompt, context: &[String]) -> Message {
+    /// outdated one or none, with what hooks have added, and with the `form` that the answer has to have.
+    fn prompt_message(&self, prompt: Prompt, context: &[String], form: Option<String>) -> Message {
         let body = Body::User { content: prompt.text, parts: prompt.parts, name: None };
         let ambient = self.ambient();
         let mut message = Message::with_body(ambient.next_id(), ambient.now(), body);
         let note = self.facts.context_note.as_deref();
         let history = self.lock_history();
         let known = reminder::last_note(history.messages(), self.outdated_note.get().map(String::as_str));
-        reminder::add(&mut message, note.filter(|note| known != Some(*note)), context);
+        let context: Vec<String> = context.iter().cloned().chain(form).collect();
+        reminder::add(&mut message, note.filter(|note| known != Some(*note)), &context);
         message
+    }
+
+    /// The sources that the answer of the turn names.
+    fn citations(&self) -> Vec<Citation> {
+        let Some(id) = self.answer_of_turn() else { return Vec::new() };
+        let history = self.lock_history();
+        let answer = history.messages().last().filter(|last| last.id == id);
+        answer.map(|answer| answer.citations()).unwrap_or_default()
     }
 
     /// Id of the answer that the turn came to: the last message, when the model gave it in this turn.

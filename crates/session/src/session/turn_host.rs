@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 use robota_core::{Error, Message, Pressure, TurnHost};
 use tokio_util::sync::CancellationToken;
 
+use super::structured::{self, Judgement, Structured};
 use super::{Session, hooks};
 
 /// How often in one turn Stop hooks may send the model on before the turn ends all the same.
@@ -15,6 +16,8 @@ const MOST_CONTINUATIONS: u32 = 8;
 pub(super) struct SessionHost<'a> {
     session: &'a Session,
     cancel: &'a CancellationToken,
+    /// The form that the answer has to have, and the message that tells the model of it.
+    structured: Option<(&'a Structured, String)>,
     continuations: AtomicU32,
     /// An attempt to make room has come to nothing; without need it is not made again in this turn.
     gave_up: AtomicBool,
@@ -22,7 +25,14 @@ pub(super) struct SessionHost<'a> {
 
 impl<'a> SessionHost<'a> {
     pub(super) fn new(session: &'a Session, cancel: &'a CancellationToken) -> Self {
-        Self { session, cancel, continuations: AtomicU32::new(0), gave_up: AtomicBool::new(false) }
+        let (continuations, gave_up) = (AtomicU32::new(0), AtomicBool::new(false));
+        Self { session, cancel, structured: None, continuations, gave_up }
+    }
+
+    /// The host of a turn whose answer has to have a form, of which the message `prompt_id` tells the model.
+    pub(super) fn with_form(mut self, structured: Option<&'a Structured>, prompt_id: &str) -> Self {
+        self.structured = structured.map(|structured| (structured, prompt_id.to_owned()));
+        self
     }
 
     async fn room(&self, pressure: Pressure) -> Result<bool, Error> {
@@ -35,8 +45,27 @@ impl<'a> SessionHost<'a> {
         Ok(made)
     }
 
-    /// Asks the Stop hooks whether the model is done with the answer `text`.
+    /// Judges the form of the answer.
+    fn judged(&self) -> Judgement {
+        let Some((structured, prompt_id)) = &self.structured else { return Judgement::Valid };
+        let (answer, told) = {
+            let history = self.session.lock_history();
+            let messages = history.messages();
+            let told = messages.iter().rev().any(|message| message.id == *prompt_id);
+            (structured::answer_of(messages).to_owned(), told)
+        };
+        structured.judge(&answer, told)
+    }
+
+    /// Has an answer mended that does not have the form it should, and asks the Stop hooks about any other whether
+    /// the model is done with it.
     async fn sent_on(&self, text: &str) -> Option<Message> {
+        match self.judged() {
+            Judgement::Repair(text) => return Some(self.session.user_message(text)),
+            // The turn fails.
+            Judgement::GiveUp => return None,
+            Judgement::Valid => {}
+        }
         let before = self.continuations.fetch_add(1, Ordering::Relaxed);
         let outcome = self.session.hooks.fire(hooks::stop_call(text, before > 0), self.cancel).await;
         if outcome.stop.is_some() {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use robota_core::{
-    EntryCategory, EntryData, History, HistoryEntry, HistoryHead, HistoryMutation, MessageRef, SessionId,
-    Timestamp, Usage,
+    Calibration, EntryCategory, EntryData, History, HistoryEntry, HistoryHead, HistoryMutation, MessageRef,
+    SessionId, Timestamp, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -94,6 +94,13 @@ pub struct RecordLog {
     /// [`History::counts_from`]; `None` in records older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts_from: Option<usize>,
+    /// [`History::calibration`]; nothing learned in records older than this field.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub calibration: Calibration,
+}
+
+fn is_default(calibration: &Calibration) -> bool {
+    *calibration == Calibration::default()
 }
 
 impl RecordLog {
@@ -116,6 +123,7 @@ impl RecordLog {
             counted_since: counted.map(|(_, since)| since),
             usage: Usage::default(),
             counts_from: Some(history.counts_from()),
+            calibration: history.calibration(),
         }
     }
 
@@ -131,7 +139,7 @@ impl RecordLog {
         // An older record does not tell which answers were given before a compaction.
         let counts_from = self.counts_from.unwrap_or(if self.compacted { messages.len() } else { 0 });
         let history = History::restored(messages, entries, self.head, self.message_bytes);
-        let history = history.with_counts_from(counts_from);
+        let history = history.with_counts_from(counts_from).with_calibration(self.calibration);
         match (self.counted_tokens, self.counted_since) {
             (Some(tokens), Some(since)) => history.with_counted_tokens(tokens, since),
             _ => history,

@@ -48,6 +48,7 @@ impl Bench {
             max_output_tokens: None,
             output_budget: 0,
             spill: None,
+            tuning: robota_core::RequestTuning::default(),
             idle_timeout: None,
             raw_capture: RawCapture::Off,
             ambient: fixed_ambient(),
@@ -307,6 +308,7 @@ async fn retries_are_shown_and_what_was_streamed_before_is_void() {
         delay_ms: 1,
         reason: "busy".into(),
         status: Some(529),
+        abandoned: true,
     };
     let reply = Reply::new().text("Half a summ").event(retry).text("A summary.");
     let bench = Bench::new(reply, talk());

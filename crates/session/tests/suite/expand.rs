@@ -1,7 +1,7 @@
 //! The full entries that compact lines stand for.
 
-use robota_core::{Event, EventKind, RequestPurpose, TurnEnd};
-use robota_session::expand;
+use robota_core::{Event, EventKind, ModelEvent, RequestPurpose, TurnEnd};
+use robota_session::{expand, replay, validate_session_replay_log_entries};
 use robota_testkit::{Reply, Script};
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ async fn every_turn_begins_with_the_full_history_and_every_request_has_all_it_se
         (&first["input"], &first["historyLength"], &first["historyChars"]),
         (&json!("one"), &json!(1), &json!(3))
     );
-    assert!(first["historyEstTokens"].as_u64().unwrap() > 10);
+    assert!(first["historyEstTokens"].as_u64().unwrap() > 4);
 
     let sent = scene.provider.requests();
     let requests = named(&entries, "provider_request");
@@ -164,4 +164,40 @@ async fn other_lines_pass_and_doubled_ones_are_left_out() {
     let cut: Vec<Value> = expand(&events[..=answer.unwrap()]).collect();
     assert_eq!(named(&cut, "provider_response_raw")[0]["response"], Value::Null);
     assert_eq!(named(&cut, "provider_response_normalized").len(), 1);
+}
+
+#[tokio::test]
+async fn text_before_a_retry_or_a_fallback_does_not_count() {
+    let retry = ModelEvent::Retry {
+        attempt: 2,
+        max_attempts: 5,
+        delay_ms: 1,
+        reason: "cut".into(),
+        status: None,
+        abandoned: true,
+    };
+    let fallback = ModelEvent::Fallback {
+        provider: "other".into(),
+        model: "m-2".into(),
+        reason: "cut".into(),
+        abandoned: true,
+    };
+    let silent = Reply::new().text("void").event(retry);
+    let other = Reply::new().text("void").event(fallback).thinking("Hm.", "signed").text("kept");
+    let events = turns(Script::new().reply(silent).reply(other), 0, Outside::default()).await;
+    let entries: Vec<Value> = expand(&events).collect();
+    let sequences: Vec<_> =
+        named(&entries, "provider_stream_raw_delta").iter().map(|entry| entry["sequence"].clone()).collect();
+    assert_eq!(sequences, [json!(0), json!(0), json!(0)]);
+    let answers = named(&entries, "provider_response_raw");
+    assert_eq!(
+        (&answers[0]["response"]["content"], &answers[1]["response"]["content"]),
+        (&json!(null), &json!("kept"))
+    );
+    let retried = named(&entries, "provider_retry")[0];
+    assert_eq!(retried["abandoned"], true);
+
+    let validation = validate_session_replay_log_entries(&events);
+    assert!(validation.ok, "{:?}", validation.issues);
+    assert_eq!(replay(&events).await.first_divergence(), None);
 }

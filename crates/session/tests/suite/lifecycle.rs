@@ -352,7 +352,7 @@ async fn a_session_compacts_by_itself_before_a_prompt_and_while_it_works() {
         if request.tool_names().is_empty() {
             reply.text("They talked.")
         } else if request.last_user_text() == "Talk." {
-            reply.text("many words ".repeat(1_700))
+            reply.text("many words ".repeat(2_600))
         } else if request.number < 8 {
             reply.tool_call(format!("c{}", request.number), "Read", json!({}))
         } else {
@@ -383,7 +383,7 @@ async fn a_session_compacts_by_itself_before_a_prompt_and_while_it_works() {
 
 #[tokio::test]
 async fn a_threshold_that_is_switched_off_stays_off() {
-    let long = "many words ".repeat(1_700);
+    let long = "many words ".repeat(2_600);
     let mut scene = Scene::new(Script::new().reply(Reply::new().text(long).without_usage()).reply("Done."));
     scene.options.context_window = 6_000;
     let session = Session::create(scene.options()).await.unwrap();

@@ -182,6 +182,7 @@ pub(crate) async fn turns(script: Script, max_rounds: u32, outside: Outside) -> 
         max_output_tokens: None,
         output_budget: 0,
         spill: None,
+        tuning: robota_core::RequestTuning::default(),
         idle_timeout: None,
         raw_capture: RawCapture::Off,
         ambient: fixed_ambient(),
@@ -199,6 +200,7 @@ pub(crate) async fn turns(script: Script, max_rounds: u32, outside: Outside) -> 
             .run_turn(Turn {
                 history: &history,
                 prompt: Message::user(prompt, Timestamp::default(), prompt),
+                response_format: None,
                 sink: &sink,
                 gate: &AllowAll,
                 cancel: &CancellationToken::new(),
@@ -230,6 +232,7 @@ fn init_of(agent: &Agent) -> EventKind {
         forked_from: None,
         max_output_tokens: None,
         raw_capture: RawCapture::Off,
+        tuning: robota_core::RequestTuning::default(),
     }
 }
 

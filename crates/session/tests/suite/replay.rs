@@ -1,6 +1,8 @@
 //! Running a recorded session again, and the state that its log tells.
 
-use robota_core::{Event, EventKind, FinishReason, HistoryMutation, ProviderErrorKind, Redactor};
+use robota_core::{
+    Body, Event, EventKind, FinishReason, HistoryMutation, Message, ProviderErrorKind, Redactor,
+};
 use robota_session::{
     ReplayReport, Session, SessionStore, redacting_filter, replay, replay_session_log_entries,
     validate_session_replay_log_entries,
@@ -69,11 +71,17 @@ async fn what_came_from_outside_comes_at_its_place_again() {
     let compactions: Vec<_> = report.compactions.iter().map(|one| (one.turn, one.unverifiable)).collect();
     assert_eq!(compactions, [(1, 1); 3]);
 
+    // The same, where the first call with the id was of no tool.
+    let unknown = || Reply::new().tool_call("x", "Nothing", json!({}));
+    let script = Script::new().reply(unknown()).reply(call("x")).reply("c").reply("d");
+    let outside = Outside { compacted: vec![1], ..Outside::default() };
+    let events = turns(script, 0, outside).await;
+    assert_eq!(counts(&all_verified(&events).await), [(3, 3, 0), (1, 1, 0)]);
+
     // Last words, when rounds run out and when the model only calls tools that do not exist.
     let script = Script::new().reply(call("a")).reply("enough").reply("d");
     let events = turns(script, 1, Outside::default()).await;
     assert_eq!(counts(&all_verified(&events).await), [(2, 2, 0), (1, 1, 0)]);
-    let unknown = || Reply::new().tool_call("x", "Nothing", json!({}));
     let script = Script::new().reply(unknown()).reply(unknown()).reply("gave up").reply("d");
     let events = turns(script, 0, Outside::default()).await;
     assert_eq!(counts(&all_verified(&events).await), [(3, 3, 0), (1, 1, 0)]);
@@ -85,6 +93,34 @@ async fn what_came_from_outside_comes_at_its_place_again() {
         .reply(Reply::new().text("half").cut());
     let events = turns(script, 0, Outside::default()).await;
     assert_eq!(counts(&all_verified(&events).await), [(2, 2, 0), (1, 1, 0)]);
+}
+
+#[tokio::test]
+async fn a_call_that_was_cut_off_has_the_result_that_it_had() {
+    let cut = Reply::new().tool_call("c1", "Look", "{\"at\": ").stop(FinishReason::MaxTokens);
+    let scene =
+        Scene::new(Script::new().reply(cut).reply("Less, then.")).with_tools([TestTool::prompt("Look")]);
+    let session = Session::create(scene.options()).await.unwrap();
+    session.run("one").await.unwrap();
+    session.shutdown("other").await.unwrap();
+    // As an earlier version has put it.
+    let mut events = scene.events();
+    for event in &mut events {
+        match &mut event.kind {
+            EventKind::HistoryMutation(HistoryMutation::AppendMessage { message, .. }) => {
+                let mut other = Message::clone(message);
+                if let Body::Tool { content, .. } = &mut other.body {
+                    "Invalid arguments for Look.".clone_into(content);
+                    *message = other.into();
+                }
+            }
+            EventKind::ProviderRequest { digest, .. } => *digest = None,
+            _ => {}
+        }
+    }
+    let report = replay(&events).await;
+    assert_eq!(report.first_divergence(), None);
+    assert_eq!(counts(&report), [(2, 0, 2)]);
 }
 
 async fn all_verified(events: &[Event]) -> ReplayReport {

@@ -114,7 +114,7 @@ async fn what_the_session_makes_room_for_by_itself_comes_out() {
         if request.tool_names().is_empty() {
             reply.text("They talked.")
         } else if request.last_user_text() == "Talk." {
-            reply.text(TALK.repeat(1_700))
+            reply.text(TALK.repeat(2_600))
         } else if request.number < 8 {
             reply.tool_call(format!("c{}", request.number), "Read", json!({}))
         } else {
@@ -140,7 +140,7 @@ async fn what_the_session_makes_room_for_by_itself_comes_out() {
             _ => None,
         })
         .collect();
-    assert_eq!(goals[..2], [json!([0.835, 24]), json!([0.835, 0])], "before the prompt, and while it works");
+    assert_eq!(goals[..2], [json!([0.835, 22]), json!([0.835, 0])], "before the prompt, and while it works");
     let compactions = same(&events).await;
     assert_eq!(compactions.len(), goals.len());
     assert!(

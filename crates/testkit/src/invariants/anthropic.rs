@@ -27,6 +27,10 @@ pub(super) fn check(request: &RecordedRequest, body: &Value, report: &mut Report
     let offered = list(&body["tools"]).iter().filter(own);
     let offered = offered.map(|tool| Offered { name: &tool["name"], schema: &tool["input_schema"] });
     tools::check_offered(offered, report);
+    let choice = &body["tool_choice"];
+    let forced = (choice["type"] == "tool").then_some(&choice["name"]);
+    let names = list(&body["tools"]).iter().map(|tool| text(&tool["name"])).collect::<Vec<_>>();
+    tools::check_choice(choice, forced, &names, !names.is_empty(), report);
     check_messages(list(&body["messages"]), report);
     let marks = count_marks(body);
     if marks > 4 {

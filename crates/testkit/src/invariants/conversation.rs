@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Rule, Violation};
 use crate::RecordedRequest;
+use crate::request::is_models;
 
 /// How a summary begins that stands for what was said before.
 const SUMMARY: &str = "[Context Summary]";
@@ -57,7 +58,7 @@ impl Conversations {
                 }
             }
         }
-        let begins = request.messages().iter().all(|message| message["role"] != "assistant");
+        let begins = !request.messages().iter().any(is_models);
         match (longest, nearest) {
             (Some((line, _)), _) => (Place { key, line: Some(line) }, None),
             (None, Some((line, found))) if !begins => {
@@ -90,7 +91,7 @@ fn key_of(request: &RecordedRequest) -> String {
     let first = messages.next();
     let summary = messages.next().filter(|message| is_summary(message));
     let mut key = format!("{:?}", request.dialect);
-    for block in first.into_iter().chain(summary).flat_map(|message| blocks(&message["content"])) {
+    for block in first.into_iter().chain(summary).flat_map(|message| blocks(content(message))) {
         key.push_str(&plain(&block).to_string());
     }
     key
@@ -98,7 +99,12 @@ fn key_of(request: &RecordedRequest) -> String {
 
 fn is_summary(message: &Value) -> bool {
     let begins = |block: &Value| block["text"].as_str().is_some_and(|text| text.starts_with(SUMMARY));
-    message["role"] == "assistant" && blocks(&message["content"]).first().is_some_and(|block| begins(block))
+    is_models(message) && blocks(content(message)).first().is_some_and(|block| begins(block))
+}
+
+/// What a message is made of: `content`, or `parts` in Gemini's words.
+fn content(message: &Value) -> &Value {
+    message.get("parts").unwrap_or(&message["content"])
 }
 
 /// Whether `request` ends with the demand that drives a closing answer.
@@ -116,7 +122,7 @@ struct Difference {
 }
 
 fn difference(earlier: &RecordedRequest, later: &RecordedRequest) -> Option<Difference> {
-    for field in ["system", "tools"] {
+    for field in ["system", "instructions", "systemInstruction", "tools"] {
         let (was, is) = (earlier.field(field), later.field(field));
         if !same_blocks(was, is) {
             let text = format!("`{field}` changed: {}", excerpts(was, is));
@@ -143,13 +149,13 @@ fn difference(earlier: &RecordedRequest, later: &RecordedRequest) -> Option<Diff
 /// Whether a message stayed the same; the last one may have got more content at its end.
 fn same_message(old: &Value, new: &Value, may_grow: bool) -> bool {
     let (Value::Object(was), Value::Object(is)) = (old, new) else { return old == new };
-    let kept = |key: &&String| !matches!(key.as_str(), "content" | "cache_control");
+    let kept = |key: &&String| !matches!(key.as_str(), "content" | "parts" | "cache_control");
     if was.keys().filter(kept).any(|key| !same(&old[key], &new[key]))
         || is.keys().filter(kept).any(|key| !was.contains_key(key))
     {
         return false;
     }
-    let (was, is) = (&old["content"], &new["content"]);
+    let (was, is) = (content(old), content(new));
     if !may_grow {
         return same_blocks(was, is);
     }

@@ -5,7 +5,9 @@
 
 mod anthropic;
 mod conversation;
+mod gemini;
 mod openai;
+mod responses;
 mod sendable;
 mod tools;
 
@@ -28,7 +30,7 @@ pub enum Rule {
     Headers,
     /// Roles are those of the API, and the first message is the user's.
     Roles,
-    /// Anthropic: user and assistant take turns.
+    /// Anthropic and Gemini: user and model take turns.
     Alternation,
     /// No message without content, and no text block without text.
     EmptyText,
@@ -40,11 +42,15 @@ pub enum Rule {
     CallInput,
     /// Tool names are unique and of the form `[A-Za-z0-9_-]{1,64}`.
     ToolNames,
-    /// Tool schemas are of type `object`, without `$ref` and `$schema`.
+    /// Tool schemas are of type `object`, without `$ref` and `$schema`; strict ones are closed.
     ToolSchemas,
+    /// The choice of tools is one the API knows, of a tool that is offered.
+    ToolChoice,
+    /// Responses: items have ids of their own, and what `store: false` does not keep is there.
+    Items,
     /// Anthropic: `max_tokens` is a positive number.
     MaxTokens,
-    /// Anthropic: thinking blocks carry their signature.
+    /// Anthropic: thinking blocks carry their signature. Gemini 3: so do calls, the first of each step.
     ThinkingSignature,
     /// Anthropic: at most four `cache_control` marks.
     CacheMarks,
@@ -89,9 +95,13 @@ pub(crate) fn check(request: &RecordedRequest) -> Vec<Violation> {
     let mut report = Report::new(request.number);
     match (&request.json, request.dialect) {
         (Some(body @ Value::Object(_)), Some(dialect)) => {
-            check_envelope(body, &mut report);
+            if dialect != Dialect::Gemini {
+                check_envelope(request, body, &mut report);
+            }
             match dialect {
+                Dialect::Gemini => gemini::check(request, body, &mut report),
                 Dialect::AnthropicMessages => anthropic::check(request, body, &mut report),
+                Dialect::OpenAiResponses => responses::check(body, &mut report),
                 Dialect::OpenAiChat => openai::check(body, true, &mut report),
                 Dialect::InProcess => openai::check(body, false, &mut report),
             }
@@ -102,11 +112,15 @@ pub(crate) fn check(request: &RecordedRequest) -> Vec<Violation> {
     report.violations
 }
 
-fn check_envelope(body: &Value, report: &mut Report) {
+fn check_envelope(request: &RecordedRequest, body: &Value, report: &mut Report) {
     if body["model"].as_str().is_none_or(str::is_empty) {
         report.add(Rule::Body, "`model` is missing");
     }
-    if body["messages"].as_array().is_none_or(Vec::is_empty) {
+    if request.dialect == Some(Dialect::OpenAiResponses) {
+        if request.messages().is_empty() && !body["input"].is_string() {
+            report.add(Rule::Body, "`input` is neither a text nor a list with at least one item");
+        }
+    } else if request.messages().is_empty() {
         report.add(Rule::Body, "`messages` is not a list with at least one message");
     }
 }

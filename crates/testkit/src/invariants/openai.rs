@@ -16,6 +16,12 @@ pub(super) fn check(body: &Value, strict_input: bool, report: &mut Report) {
         .map(|tool| &tool["function"])
         .map(|function| Offered { name: &function["name"], schema: &function["parameters"] });
     tools::check_offered(offered, report);
+    let choice = &body["tool_choice"];
+    let forced = (choice["type"] == "function").then_some(&choice["function"]["name"]);
+    let names = list(&body["tools"]).iter().map(|tool| text(&tool["function"]["name"])).collect::<Vec<_>>();
+    if strict_input {
+        tools::check_choice(choice, forced, &names, !names.is_empty(), report);
+    }
     let messages = list(&body["messages"]);
     if !messages.is_empty() && !messages.iter().any(|message| message["role"] == "user") {
         report.add(Rule::Roles, "no message is the user's");

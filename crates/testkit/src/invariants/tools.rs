@@ -42,6 +42,31 @@ pub(super) fn check_name(name: &str, report: &mut Report) {
     }
 }
 
+/// Checks the choice of tools: `forced` is the name in it, `names` those of the offered tools that can be
+/// forced, and `any` whether any tool is offered.
+pub(super) fn check_choice(
+    choice: &Value,
+    forced: Option<&Value>,
+    names: &[&str],
+    any: bool,
+    report: &mut Report,
+) {
+    const WORDS: [&str; 4] = ["auto", "none", "required", "any"];
+    if choice.is_null() {
+        return;
+    }
+    if !any {
+        report.add(Rule::ToolChoice, "there is a choice of tools, but no tools");
+    }
+    if let Some(name) = forced {
+        if !name.as_str().is_some_and(|name| names.contains(&name)) {
+            report.add(Rule::ToolChoice, format!("the choice of tools forces {name}, which is not offered"));
+        }
+    } else if !choice.as_str().or(choice["type"].as_str()).is_some_and(|word| WORDS.contains(&word)) {
+        report.add(Rule::ToolChoice, format!("{choice} is no choice of tools"));
+    }
+}
+
 fn has_key(schema: &Value, key: &str) -> bool {
     match schema {
         Value::Object(fields) => fields.contains_key(key) || fields.values().any(|value| has_key(value, key)),

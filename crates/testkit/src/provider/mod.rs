@@ -37,7 +37,10 @@ impl ScriptedProvider {
     /// A provider with the id `scripted` that can do everything.
     #[must_use]
     pub fn new(script: impl Into<Script>) -> Self {
-        let info = ProviderInfo::new("scripted", Capabilities { tools: true, images: true, thinking: true });
+        let info = ProviderInfo::new(
+            "scripted",
+            Capabilities { tools: true, images: true, thinking: true, ..Capabilities::default() },
+        );
         let director = Director::new(script.into(), Options::default());
         Self { info, director, requests: Mutex::default() }
     }

@@ -100,6 +100,12 @@ impl Writer<'_> {
             Step::Event(event) => self.emit(event.as_ref().clone()),
             Step::Gate(name) => self.actions.push_back(Action::Gate(name.clone())),
             Step::PauseMs(millis) => self.actions.push_back(Action::Pause(*millis)),
+            Step::ServerTool { name, input, .. } => {
+                let asked = [&input["query"], &input["url"]].into_iter().find_map(Value::as_str);
+                let query = asked.map_or_else(|| input.to_string(), str::to_owned);
+                self.content([ModelEvent::ServerTool { tool: name.clone(), query }]);
+            }
+            Step::Citation(citation) => self.content([ModelEvent::Citation(citation.clone())]),
             Step::Usage(_) | Step::Stop(_) => {}
             Step::Cut | Step::End => return self.fail(broken()),
             Step::Error { kind, message } => {
@@ -229,10 +235,13 @@ fn status_error(error: &ErrorReply, reply: &Reply) -> ProviderError {
 fn kind_of_status(status: u16) -> ProviderErrorKind {
     match status {
         401 => ProviderErrorKind::Authentication,
-        403 => ProviderErrorKind::Permission,
+        402 | 403 => ProviderErrorKind::Permission,
         404 => ProviderErrorKind::NotFound,
         408 | 504 => ProviderErrorKind::Timeout,
+        413 => ProviderErrorKind::ContextLength,
         429 => ProviderErrorKind::RateLimit,
+        // A conflict is a passing state of the service.
+        409 => ProviderErrorKind::Server,
         503 | 529 => ProviderErrorKind::Overloaded,
         400..=499 => ProviderErrorKind::InvalidRequest,
         _ => ProviderErrorKind::Server,

@@ -12,6 +12,7 @@ use crate::{Dialect, RecordedRequest};
 pub(super) fn of(request: &ModelRequest, body: bool) -> RecordedRequest {
     RecordedRequest {
         number: 0,
+        connection: 0,
         dialect: Some(Dialect::InProcess),
         method: String::new(),
         path: String::new(),

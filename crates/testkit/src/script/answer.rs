@@ -1,6 +1,7 @@
 //! What the steps of a reply come to: content blocks, token counts and the reason of the end.
 
-use robota_core::{FinishReason, Usage};
+use robota_core::{Citation, FinishReason, Usage};
+use serde_json::Value;
 
 use super::Step;
 
@@ -18,10 +19,11 @@ pub(crate) struct Answer {
 
 #[derive(Debug, PartialEq)]
 pub(crate) enum Block {
-    Text(String),
+    Text { text: String, citations: Vec<Citation> },
     Thinking { text: String, signature: Option<String> },
     RedactedThinking(String),
     ToolCall { id: String, name: String, arguments: String },
+    ServerTool { id: String, name: String, input: Value, result: Value },
 }
 
 impl Answer {
@@ -29,10 +31,14 @@ impl Answer {
         let mut blocks = Vec::new();
         for step in steps {
             match step {
-                Step::Text(pieces) => match blocks.last_mut() {
-                    Some(Block::Text(text)) => text.push_str(&pieces.joined()),
-                    _ => blocks.push(Block::Text(pieces.joined())),
-                },
+                Step::Text(pieces) => text_in(&mut blocks).0.push_str(&pieces.joined()),
+                Step::Citation(citation) => text_in(&mut blocks).1.push(citation.clone()),
+                Step::ServerTool { id, name, input, result } => blocks.push(Block::ServerTool {
+                    id: id.clone(),
+                    name: name.clone(),
+                    input: input.clone(),
+                    result: result.clone(),
+                }),
                 Step::Thinking { text, signature } => {
                     blocks.push(Block::Thinking { text: text.joined(), signature: signature.clone() });
                 }
@@ -51,6 +57,17 @@ impl Answer {
             }
         }
         Self { blocks, usage: stated_usage(steps), stop: stated_stop(steps) }
+    }
+}
+
+/// Text and sources of the text block at the end, made when there is none.
+fn text_in(blocks: &mut Vec<Block>) -> (&mut String, &mut Vec<Citation>) {
+    if !matches!(blocks.last(), Some(Block::Text { .. })) {
+        blocks.push(Block::Text { text: String::new(), citations: Vec::new() });
+    }
+    match blocks.last_mut() {
+        Some(Block::Text { text, citations }) => (text, citations),
+        _ => unreachable!("the last block is a text"),
     }
 }
 

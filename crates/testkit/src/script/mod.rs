@@ -46,7 +46,7 @@ pub(crate) type Responder = Arc<dyn Fn(&RecordedRequest) -> Reply + Send + Sync>
 /// ```
 ///
 /// Every step of [`Step`] but `Event` may stand in `steps`; every reply may also have `headers`,
-/// `hold_at`, `chunk_bytes`, `crlf` and `comments`, named after the methods of [`Reply`].
+/// `hold_at`, `chunk_bytes`, `crlf`, `comments`, `gzip` and `trailing`, named after the methods of [`Reply`].
 #[derive(Clone, Default)]
 pub struct Script {
     pub(crate) replies: Vec<Reply>,

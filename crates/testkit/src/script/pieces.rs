@@ -135,6 +135,12 @@ impl<'de> Deserialize<'de> for Arguments {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawBytes(pub(crate) Bytes);
 
+impl RawBytes {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 impl<T: Into<Vec<u8>>> From<T> for RawBytes {
     fn from(bytes: T) -> Self {
         Self(Bytes::from(bytes.into()))

@@ -80,6 +80,10 @@ pub(super) struct ReplyRecord {
     crlf: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     comments: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    gzip: bool,
+    #[serde(skip_serializing_if = "RawBytes::is_empty")]
+    trailing: RawBytes,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -107,6 +111,12 @@ impl TryFrom<ReplyRecord> for Reply {
     type Error = InvalidReply;
 
     fn try_from(record: ReplyRecord) -> Result<Self, InvalidReply> {
+        let framing = Framing {
+            chunk_bytes: record.chunk_bytes,
+            crlf: record.crlf,
+            comments: record.comments,
+            gzip: record.gzip,
+        };
         let ReplyRecord { steps, status, error, content_type, body, hang_up, headers, hold_at, .. } = record;
         let kinds = [steps.is_some(), error.is_some(), body.is_some(), hang_up];
         if kinds.into_iter().filter(|present| *present).count() != 1 {
@@ -136,17 +146,16 @@ impl TryFrom<ReplyRecord> for Reply {
             return Err(InvalidReply::Header(name.clone(), value.clone()));
         }
         let headers = headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
-        let framing =
-            Framing { chunk_bytes: record.chunk_bytes, crlf: record.crlf, comments: record.comments };
-        Ok(Self { content, headers, hold_at, framing })
+        Ok(Self { content, headers, hold_at, framing, trailing: record.trailing })
     }
 }
 
 impl From<Reply> for ReplyRecord {
     fn from(reply: Reply) -> Self {
-        let Reply { content, headers, hold_at, framing } = reply;
-        let Framing { chunk_bytes, crlf, comments } = framing;
-        let record = Self { headers, hold_at, chunk_bytes, crlf, comments, ..Self::default() };
+        let Reply { content, headers, hold_at, framing, trailing } = reply;
+        let Framing { chunk_bytes, crlf, comments, gzip } = framing;
+        let record =
+            Self { headers, hold_at, chunk_bytes, crlf, comments, gzip, trailing, ..Self::default() };
         match content {
             Content::Steps(steps) => Self { steps: Some(steps), ..record },
             Content::Error(ErrorReply { status, kind, message, .. }) => {
@@ -162,7 +171,7 @@ impl From<Reply> for ReplyRecord {
 
 #[cfg(test)]
 mod tests {
-    use robota_core::{FinishReason, ModelEvent, Usage};
+    use robota_core::{Citation, FinishReason, ModelEvent, Usage};
     use serde_json::json;
 
     use super::*;
@@ -176,6 +185,8 @@ mod tests {
             .tool_call("c1", "Read", json!({"filePath": "x"}))
             .tool_call("c2", "Odd", ["{ha", "lf"])
             .arguments("more")
+            .server_tool("s1", "web_search", json!({"query": "q"}), json!([]))
+            .citation(Citation { url: Some("https://a.example".to_owned()), ..Citation::default() })
             .usage(usage)
             .without_usage()
             .stop(FinishReason::Other("odd".to_owned()))
@@ -189,7 +200,16 @@ mod tests {
             .end();
         Script::new()
             .models(["m1"])
-            .reply(every_step.header("X-A", "1").hold_at("h").chunk_bytes(3).crlf().comments())
+            .reply(
+                every_step
+                    .header("X-A", "1")
+                    .hold_at("h")
+                    .chunk_bytes(3)
+                    .crlf()
+                    .comments()
+                    .gzip()
+                    .trailing("x"),
+            )
             .reply(Reply::error(429, "slow").error_type("own").retry_after(1))
             .reply(Reply::error(500, "down"))
             .reply(Reply::body(502, "text/html", "<p>"))

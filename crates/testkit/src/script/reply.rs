@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use hyper::header::{HeaderName, HeaderValue};
-use robota_core::{FinishReason, ModelEvent, ProviderErrorKind, Usage};
+use robota_core::{Citation, FinishReason, ModelEvent, ProviderErrorKind, Usage};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::plan::ReplyRecord;
 use super::{Arguments, Pieces, RawBytes, Step};
@@ -25,6 +26,8 @@ pub struct Reply {
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) hold_at: Option<String>,
     pub(crate) framing: Framing,
+    /// Follows the body.
+    pub(crate) trailing: RawBytes,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +55,7 @@ pub(crate) struct Framing {
     pub(crate) chunk_bytes: Option<NonZeroUsize>,
     pub(crate) crlf: bool,
     pub(crate) comments: bool,
+    pub(crate) gzip: bool,
 }
 
 impl Reply {
@@ -94,7 +98,13 @@ impl Reply {
     }
 
     fn with_content(content: Content) -> Self {
-        Self { content, headers: BTreeMap::new(), hold_at: None, framing: Framing::default() }
+        Self {
+            content,
+            headers: BTreeMap::new(),
+            hold_at: None,
+            framing: Framing::default(),
+            trailing: RawBytes::default(),
+        }
     }
 }
 
@@ -130,7 +140,28 @@ impl Reply {
         self.step(Step::Arguments(text.into()))
     }
 
-    /// Token counts of the reply, instead of 100 input and 10 output tokens.
+    /// A tool that the service runs by itself, such as `web_search`, with what it found in the words of
+    /// Anthropic.
+    #[must_use]
+    pub fn server_tool(
+        self,
+        id: impl Into<String>,
+        name: impl Into<String>,
+        input: impl Into<Value>,
+        result: impl Into<Value>,
+    ) -> Self {
+        let (id, name, input, result) = (id.into(), name.into(), input.into(), result.into());
+        self.step(Step::ServerTool { id, name, input, result })
+    }
+
+    /// A source of the text before it.
+    #[must_use]
+    pub fn citation(self, citation: Citation) -> Self {
+        self.step(Step::Citation(citation))
+    }
+
+    /// Token counts of the reply, instead of 100 input and 10 output tokens. OpenAI Chat has those that are stated
+    /// here even when the client did not ask, as many servers do.
     #[must_use]
     pub fn usage(self, usage: Usage) -> Self {
         self.step(Step::Usage(Some(usage)))
@@ -259,6 +290,20 @@ impl Reply {
     #[must_use]
     pub fn comments(mut self) -> Self {
         self.framing.comments = true;
+        self
+    }
+
+    /// The same reply, its body compressed whatever the client accepts. Each event can be read as it comes.
+    #[must_use]
+    pub fn gzip(mut self) -> Self {
+        self.framing.gzip = true;
+        self
+    }
+
+    /// The same reply with `bytes` after its body, however that ends in good order.
+    #[must_use]
+    pub fn trailing(mut self, bytes: impl Into<RawBytes>) -> Self {
+        self.trailing = bytes.into();
         self
     }
 

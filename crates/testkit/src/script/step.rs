@@ -1,7 +1,8 @@
 //! The steps a streamed reply is made of.
 
-use robota_core::{FinishReason, ModelEvent, Usage};
+use robota_core::{Citation, FinishReason, ModelEvent, Usage};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Arguments, Pieces, RawBytes};
 
@@ -36,6 +37,21 @@ pub enum Step {
     },
     /// More of the arguments of the call in hand.
     Arguments(Pieces),
+    /// A tool that the service runs by itself, with its result: a web search or a fetched page. Chat Completions
+    /// knows none; Responses know `web_search`.
+    ServerTool {
+        /// Id of the call.
+        id: String,
+        /// Name of the tool, such as `web_search`.
+        name: String,
+        /// What it was asked, such as `{"query": ".."}`.
+        input: Value,
+        /// What it found, in the words of Anthropic; `null` when the answer ends before that.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        result: Value,
+    },
+    /// A source of the text before it; Chat Completions knows none.
+    Citation(Citation),
     /// Token counts of the whole reply; `null` for a server that reports none.
     Usage(#[serde(with = "usage_record")] Option<Usage>),
     /// Why the reply ends, instead of `tool_use` with calls and `end_turn` without.

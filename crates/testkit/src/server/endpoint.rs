@@ -17,7 +17,7 @@ use super::playback::{self, Body, Cut, Player};
 use crate::director::{Directive, Director};
 use crate::script::{Answer, Content, ErrorReply, Step};
 use crate::wire::{self, Call, Frame, error_body};
-use crate::{Dialect, Gate, RecordedRequest, Reply};
+use crate::{Dialect, Gate, RawBytes, RecordedRequest, Reply, gemini_request};
 
 /// The largest request body that is read, in bytes.
 const BODY_LIMIT: usize = 128 << 20;
@@ -25,6 +25,7 @@ const BODY_LIMIT: usize = 128 << 20;
 /// Answers one request. An error closes the connection without an answer.
 pub(super) async fn answer(
     request: Request<Incoming>,
+    connection: usize,
     director: Arc<Director>,
     stop: CancellationToken,
 ) -> Result<Response<Body>, Cut> {
@@ -40,7 +41,8 @@ pub(super) async fn answer(
     if let Some(name) = head.uri.path().strip_prefix("/fake/gates/") {
         return control(&head.method, &director.gate(name), &stop).await;
     }
-    let (request, directive, active) = director.receive(recorded(&head, body, director.reads_bodies()));
+    let (request, directive, active) =
+        director.receive(recorded(&head, body, connection, director.reads_bodies()));
     let Some((directive, dialect)) = directive.zip(request.dialect) else {
         return Ok(no_call(&request, shape, &director));
     };
@@ -68,7 +70,7 @@ async fn control(method: &Method, gate: &Gate, stop: &CancellationToken) -> Resu
 }
 
 /// The request as it is kept; without `whole`, of the JSON only what the answer needs.
-fn recorded(head: &Head, body: Bytes, whole: bool) -> RecordedRequest {
+fn recorded(head: &Head, body: Bytes, connection: usize, whole: bool) -> RecordedRequest {
     let mut headers = std::collections::BTreeMap::<String, String>::new();
     for (name, value) in &head.headers {
         let value = String::from_utf8_lossy(value.as_bytes());
@@ -80,12 +82,15 @@ fn recorded(head: &Head, body: Bytes, whole: bool) -> RecordedRequest {
     }
     let path = head.uri.path().to_owned();
     let dialect = match (&head.method, path.as_str()) {
+        (&Method::POST, path) if is_gemini_call(path) => Some(Dialect::Gemini),
         (&Method::POST, "/v1/messages") => Some(Dialect::AnthropicMessages),
         (&Method::POST, "/chat/completions" | "/v1/chat/completions") => Some(Dialect::OpenAiChat),
+        (&Method::POST, "/responses" | "/v1/responses") => Some(Dialect::OpenAiResponses),
         _ => None,
     };
     RecordedRequest {
         number: 0,
+        connection,
         dialect,
         method: head.method.as_str().to_owned(),
         path,
@@ -96,6 +101,11 @@ fn recorded(head: &Head, body: Bytes, whole: bool) -> RecordedRequest {
     }
 }
 
+fn is_gemini_call(path: &str) -> bool {
+    let method = gemini_request::target(path).map(|(_, method)| method);
+    matches!(method, Some("streamGenerateContent" | "generateContent"))
+}
+
 /// The few fields an answer depends on, read without building the rest.
 fn envelope(body: &[u8]) -> Option<Value> {
     #[derive(Deserialize)]
@@ -104,15 +114,20 @@ fn envelope(body: &[u8]) -> Option<Value> {
         model: Option<Cow<'a, str>>,
         stream: Option<bool>,
         stream_options: Option<Value>,
+        include: Option<Value>,
     }
-    let Envelope { model, stream, stream_options } = serde_json::from_slice(body).ok()?;
-    Some(json!({"model": model, "stream": stream, "stream_options": stream_options}))
+    let Envelope { model, stream, stream_options, include } = serde_json::from_slice(body).ok()?;
+    Some(json!({"model": model, "stream": stream, "stream_options": stream_options, "include": include}))
 }
 
 /// The API whose client this seems to be.
 fn error_shape(head: &Head) -> Dialect {
+    let path = head.uri.path();
+    if head.headers.contains_key("x-goog-api-key") || path.starts_with("/v1beta/") {
+        return Dialect::Gemini;
+    }
     let anthropic = ["anthropic-version", "x-api-key"].iter().any(|name| head.headers.contains_key(*name));
-    if anthropic || head.uri.path() == "/v1/messages" {
+    if anthropic || path.starts_with("/v1/messages") {
         Dialect::AnthropicMessages
     } else {
         Dialect::OpenAiChat
@@ -123,15 +138,44 @@ fn error_shape(head: &Head) -> Dialect {
 fn no_call(request: &RecordedRequest, shape: Dialect, director: &Director) -> Response<Body> {
     let RecordedRequest { method, path, number, .. } = request;
     match (method.as_str(), path.as_str()) {
-        ("GET", "/v1/models" | "/models") => json_response(200, &models(shape, director.models())),
-        (_, "/v1/messages" | "/chat/completions" | "/v1/chat/completions" | "/v1/models" | "/models") => {
-            fixed_error(shape, 405, &format!("{method} is not allowed for {path}"), *number)
+        ("GET", "/v1beta/models") => json_response(200, &wire::gemini_models(director.models())),
+        ("POST", path) if path.ends_with(":countTokens") => {
+            json_response(200, &json!({"totalTokens": token_count(request)}))
         }
-        _ => fixed_error(shape, 404, &format!("the fake model server has no {path}"), *number),
+        ("GET", "/v1/models" | "/models") => json_response(200, &models(shape, director.models())),
+        ("POST", "/v1/messages/count_tokens") => {
+            json_response(200, &json!({"input_tokens": token_count(request)}))
+        }
+        ("POST", "/v1/responses/input_tokens" | "/responses/input_tokens") => {
+            let count = json!({"object": "response.input_tokens", "input_tokens": token_count(request)});
+            json_response(200, &count)
+        }
+        (
+            _,
+            "/v1/messages"
+            | "/v1/messages/count_tokens"
+            | "/chat/completions"
+            | "/v1/chat/completions"
+            | "/responses"
+            | "/v1/responses"
+            | "/responses/input_tokens"
+            | "/v1/responses/input_tokens"
+            | "/v1/models"
+            | "/models",
+        ) => fixed_error(shape, 405, &format!("{method} is not allowed for {path}"), *number),
+        _ => unknown_path(shape, path, *number),
     }
 }
 
+/// A token for every four bytes of the body.
+fn token_count(request: &RecordedRequest) -> usize {
+    request.body.len().div_ceil(4)
+}
+
 fn models(shape: Dialect, models: &[String]) -> Value {
+    if shape == Dialect::Gemini {
+        return wire::gemini_models(models);
+    }
     if shape == Dialect::AnthropicMessages {
         let list = models.iter().map(
             |id| json!({"type": "model", "id": id, "display_name": id, "created_at": "2026-01-01T00:00:00Z"}),
@@ -154,7 +198,7 @@ async fn play(
     if let Some(gate) = &reply.hold_at {
         player.wait_at(gate).await?;
     }
-    let Reply { content, headers, framing, .. } = reply;
+    let Reply { content, headers, framing, trailing, .. } = reply;
     let call = Call::of(request, dialect);
     let (status, content_type, frames) = match content {
         Content::HangUp => return Err(Cut),
@@ -175,14 +219,26 @@ async fn play(
             (status, "application/json".to_owned(), vec![Frame::Chunk(body.to_string().into())])
         }
     };
+    let frames = with_trailing(frames, trailing);
+    let frames = if framing.gzip { wire::gzipped(frames) } else { frames };
     let frames = match framing.chunk_bytes {
         Some(size) => wire::sliced(frames, size),
         None => frames,
     };
     let body = player.into_body(frames, framing.chunk_bytes.is_some());
     let mut response = response(status, &content_type, body);
+    if framing.gzip {
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
     add_headers(&mut response, dialect, request.number, headers);
     Ok(response)
+}
+
+fn with_trailing(mut frames: Vec<Frame>, trailing: RawBytes) -> Vec<Frame> {
+    if !trailing.is_empty() && frames.last() != Some(&Frame::Cut) {
+        frames.push(Frame::Chunk(trailing.0));
+    }
+    frames
 }
 
 /// The answer to a client that does not stream: waits first, then everything at once.
@@ -216,6 +272,17 @@ fn add_headers(
             response.headers_mut().insert(name, value);
         }
     }
+}
+
+/// There is nothing at `path`, which is no model that is missing.
+fn unknown_path(dialect: Dialect, path: &str, number: usize) -> Response<Body> {
+    let mut body = error_body(dialect, 404, None, &format!("there is nothing at {path}"), number);
+    if let Some(code) = body.pointer_mut("/error/code").filter(|code| code.is_string()) {
+        *code = json!("unknown_url");
+    }
+    let mut response = json_response(404, &body);
+    add_headers(&mut response, dialect, number, None);
+    response
 }
 
 fn fixed_error(dialect: Dialect, status: u16, message: &str, number: usize) -> Response<Body> {

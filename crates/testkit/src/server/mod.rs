@@ -22,13 +22,18 @@ use crate::{Gate, RecordedRequest, Reply, Script, Violation, patience};
 /// |---|---|
 /// | `POST /v1/messages` | Anthropic Messages, streamed when the body says `"stream": true` |
 /// | `POST /chat/completions`, `POST /v1/chat/completions` | OpenAI Chat Completions, likewise |
-/// | `GET /v1/models`, `GET /models` | the models of the script, in the shape of the client's API |
+/// | `POST /v1/responses`, `POST /responses` | OpenAI Responses, likewise |
+/// | `POST /v1beta/models/{model}:streamGenerateContent?alt=sse`, `…:generateContent` | Google Gemini, streamed and whole |
+/// | `POST /v1/messages/count_tokens`, `POST /v1/responses/input_tokens`, `…:countTokens` | a token for every four bytes of the body |
+/// | `GET /v1/models`, `GET /models`, `GET /v1beta/models` | the models of the script, in the shape of the client's API |
 /// | `POST /fake/gates/{name}` | opens a [gate](crate::Reply::gate), for clients in other languages |
 /// | `GET /fake/gates/{name}` | answers as soon as a reply waits at that gate |
 ///
 /// Every request is recorded, but for those to gates. Model calls are checked against the
 /// [rules](crate::Rule) of the API; one that breaks a rule is answered with a 400 that says which,
 /// and uses up no reply. When the script has no reply left the answer is a 500 that says so.
+///
+/// HTTP/1.1 and, for clients that begin with it, HTTP/2 are spoken on the same port.
 ///
 /// The server runs on a thread of its own, so it serves async tests and blocking ones alike. It
 /// stops when it is dropped: open streams are cut.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
@@ -36,13 +36,15 @@ pub(super) fn spawn(
 
 async fn serve(listener: TcpListener, director: Arc<Director>, stop: CancellationToken) {
     let mut connections = JoinSet::new();
+    let mut number = 0;
     loop {
         tokio::select! {
             () = stop.cancelled() => break,
             accepted = listener.accept() => {
                 // A connection that failed before it was accepted concerns nobody else.
                 if let Ok((socket, _)) = accepted {
-                    connections.spawn(serve_connection(socket, director.clone(), stop.clone()));
+                    number += 1;
+                    connections.spawn(serve_connection(socket, number, director.clone(), stop.clone()));
                 }
             }
             Some(_) = connections.join_next() => {}
@@ -53,10 +55,17 @@ async fn serve(listener: TcpListener, director: Arc<Director>, stop: Cancellatio
     let _ = tokio::time::timeout(FAREWELL, farewell).await;
 }
 
-async fn serve_connection(socket: TcpStream, director: Arc<Director>, stop: CancellationToken) {
+async fn serve_connection(
+    socket: TcpStream,
+    number: usize,
+    director: Arc<Director>,
+    stop: CancellationToken,
+) {
     let _ = socket.set_nodelay(true);
-    let service = service_fn(|request| endpoint::answer(request, director.clone(), stop.clone()));
-    let connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service);
+    let service = service_fn(|request| endpoint::answer(request, number, director.clone(), stop.clone()));
+    // HTTP/1.1, or HTTP/2 when the client begins with it.
+    let builder = auto::Builder::new(TokioExecutor::new());
+    let connection = builder.serve_connection(TokioIo::new(socket), service);
     let mut connection = std::pin::pin!(connection);
     // Errors are wanted here (cuts) or the client's affair (it went away).
     tokio::select! {

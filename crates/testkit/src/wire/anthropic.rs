@@ -1,6 +1,6 @@
 //! Anthropic Messages (protocols F1).
 
-use robota_core::{FinishReason, Usage};
+use robota_core::{Citation, FinishReason, Usage};
 use serde_json::{Value, json};
 
 use super::{Call, Item};
@@ -64,6 +64,11 @@ impl Writer<'_> {
                 self.arguments(&arguments.0.0);
             }
             Step::Arguments(pieces) if self.open == Some(Open::ToolCall) => self.arguments(&pieces.0),
+            Step::ServerTool { id, name, input, result } => self.server_tool(id, name, input, result),
+            Step::Citation(citation) => {
+                self.open_text();
+                self.delta(&json!({"type": "citations_delta", "citation": citation_json(citation)}));
+            }
             Step::Ping => {
                 self.begin();
                 self.event("ping", &json!({"type": "ping"}));
@@ -84,6 +89,17 @@ impl Writer<'_> {
             Step::Arguments(_) | Step::Usage(_) | Step::Stop(_) | Step::Event(_) => {}
         }
         false
+    }
+
+    fn server_tool(&mut self, id: &str, name: &str, input: &Value, result: &Value) {
+        let call = json!({"type": "server_tool_use", "id": id, "name": name, "input": {}});
+        self.open_block(&call, None);
+        self.delta(&json!({"type": "input_json_delta", "partial_json": input.to_string()}));
+        self.close_block();
+        if !result.is_null() {
+            self.open_block(&tool_result(id, name, result), None);
+            self.close_block();
+        }
     }
 
     fn begin(&mut self) {
@@ -149,8 +165,24 @@ impl Writer<'_> {
 }
 
 pub(super) fn whole(call: &Call<'_>, answer: &Answer) -> Value {
-    let blocks = answer.blocks.iter().map(|block| match block {
-        Block::Text(text) => json!({"type": "text", "text": text}),
+    let blocks = answer.blocks.iter().flat_map(blocks);
+    let usage = answer.usage.unwrap_or_default();
+    json!({
+        "id": format!("msg_fake_{}", call.number), "type": "message", "role": "assistant",
+        "model": call.model, "content": blocks.collect::<Vec<_>>(),
+        "stop_reason": stop_reason(&answer.stop), "stop_sequence": null,
+        "usage": usage_json(&usage, usage.output_tokens),
+    })
+}
+
+/// The blocks in the place of one: a tool of the service brings its result with it.
+fn blocks(block: &Block) -> Vec<Value> {
+    vec![match block {
+        Block::Text { text, citations } if citations.is_empty() => json!({"type": "text", "text": text}),
+        Block::Text { text, citations } => {
+            let citations = citations.iter().map(citation_json).collect::<Vec<_>>();
+            json!({"type": "text", "text": text, "citations": citations})
+        }
         Block::Thinking { text, signature } => {
             let signature = signature.as_deref().unwrap_or_default();
             json!({"type": "thinking", "thinking": text, "signature": signature})
@@ -162,13 +194,22 @@ pub(super) fn whole(call: &Call<'_>, answer: &Answer) -> Value {
             let input = serde_json::from_str(text).unwrap_or_else(|_| Value::String(arguments.clone()));
             json!({"type": "tool_use", "id": id, "name": name, "input": input})
         }
-    });
-    let usage = answer.usage.unwrap_or_default();
+        Block::ServerTool { id, name, input, result } => {
+            let call = json!({"type": "server_tool_use", "id": id, "name": name, "input": input});
+            let result = (!result.is_null()).then(|| tool_result(id, name, result));
+            return std::iter::once(call).chain(result).collect();
+        }
+    }]
+}
+
+fn tool_result(id: &str, name: &str, result: &Value) -> Value {
+    json!({"type": format!("{name}_tool_result"), "tool_use_id": id, "content": result})
+}
+
+fn citation_json(citation: &Citation) -> Value {
     json!({
-        "id": format!("msg_fake_{}", call.number), "type": "message", "role": "assistant",
-        "model": call.model, "content": blocks.collect::<Vec<_>>(),
-        "stop_reason": stop_reason(&answer.stop), "stop_sequence": null,
-        "usage": usage_json(&usage, usage.output_tokens),
+        "type": "web_search_result_location", "url": citation.url, "title": citation.title,
+        "cited_text": citation.text.as_deref().unwrap_or_default(), "encrypted_index": "index",
     })
 }
 

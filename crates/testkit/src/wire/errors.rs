@@ -18,7 +18,11 @@ pub(crate) fn error_body(
             let error = json!({"type": kind, "message": message});
             json!({"type": "error", "error": error, "request_id": format!("req_fake_{number}")})
         }
-        Dialect::OpenAiChat | Dialect::InProcess => {
+        Dialect::Gemini => {
+            let status_name = kind.unwrap_or_else(|| gemini_status(status));
+            json!({"error": {"code": status, "message": message, "status": status_name}})
+        }
+        Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::InProcess => {
             let (usual, code) = openai_type(status);
             let kind = kind.unwrap_or(usual);
             json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
@@ -38,6 +42,19 @@ fn anthropic_type(status: u16) -> &'static str {
         529 => "overloaded_error",
         500..=599 => "api_error",
         _ => "invalid_request_error",
+    }
+}
+
+fn gemini_status(status: u16) -> &'static str {
+    match status {
+        401 => "UNAUTHENTICATED",
+        403 => "PERMISSION_DENIED",
+        404 => "NOT_FOUND",
+        429 => "RESOURCE_EXHAUSTED",
+        503 | 529 => "UNAVAILABLE",
+        504 => "DEADLINE_EXCEEDED",
+        500..=599 => "INTERNAL",
+        _ => "INVALID_ARGUMENT",
     }
 }
 

@@ -3,7 +3,10 @@
 mod anthropic;
 mod errors;
 mod frames;
+mod gemini;
+mod gzip;
 mod openai;
+mod responses;
 mod sse;
 
 use std::borrow::Cow;
@@ -13,6 +16,8 @@ use serde_json::Value;
 
 pub(crate) use errors::error_body;
 pub(crate) use frames::{Frame, sliced};
+pub(crate) use gemini::models as gemini_models;
+pub(crate) use gzip::gzipped;
 
 use crate::script::{Answer, Framing, Step};
 use crate::{Dialect, RecordedRequest};
@@ -25,6 +30,8 @@ pub(crate) struct Call<'a> {
     pub(crate) stream: bool,
     /// OpenAI: the client asked for token counts in the stream.
     pub(crate) wants_usage: bool,
+    /// Responses: the client asked for reasoning it can send back.
+    pub(crate) wants_encrypted: bool,
 }
 
 impl<'a> Call<'a> {
@@ -33,8 +40,12 @@ impl<'a> Call<'a> {
             dialect,
             number: request.number,
             model: request.model().unwrap_or("unknown").into(),
-            stream: request.field("stream") == true,
+            stream: request.field("stream") == true || request.path.ends_with(":streamGenerateContent"),
             wants_usage: request.field("stream_options")["include_usage"] == true,
+            wants_encrypted: request
+                .field("include")
+                .as_array()
+                .is_some_and(|fields| fields.iter().any(|field| field == "reasoning.encrypted_content")),
         }
     }
 }
@@ -53,6 +64,8 @@ enum Item {
 pub(crate) fn stream(call: &Call<'_>, steps: &[Step], framing: Framing) -> Vec<Frame> {
     let items = match call.dialect {
         Dialect::AnthropicMessages => anthropic::stream(call, steps),
+        Dialect::OpenAiResponses => responses::stream(call, steps),
+        Dialect::Gemini => gemini::stream(call, steps),
         Dialect::OpenAiChat | Dialect::InProcess => openai::stream(call, steps),
     };
     sse::lay_out(items, framing)
@@ -62,6 +75,8 @@ pub(crate) fn stream(call: &Call<'_>, steps: &[Step], framing: Framing) -> Vec<F
 pub(crate) fn whole(call: &Call<'_>, answer: &Answer) -> Value {
     match call.dialect {
         Dialect::AnthropicMessages => anthropic::whole(call, answer),
+        Dialect::OpenAiResponses => responses::whole(call, answer),
+        Dialect::Gemini => gemini::whole(call, answer),
         Dialect::OpenAiChat | Dialect::InProcess => openai::whole(call, answer),
     }
 }

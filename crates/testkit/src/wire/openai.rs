@@ -17,7 +17,8 @@ pub(super) fn stream(call: &Call<'_>, steps: &[Step]) -> Vec<Item> {
             return writer.items;
         }
     }
-    writer.finish(&stated_stop(steps), stated_usage(steps));
+    let unasked = steps.iter().any(|step| matches!(step, Step::Usage(Some(_)))) && !call.wants_usage;
+    writer.finish(&stated_stop(steps), stated_usage(steps), unasked);
     writer.items
 }
 
@@ -62,7 +63,10 @@ impl Writer<'_> {
                 self.items.push(Item::data(&json!({"error": error})));
                 return true;
             }
+            // The API has no words for these.
             Step::RedactedThinking(_)
+            | Step::ServerTool { .. }
+            | Step::Citation(_)
             | Step::Arguments(_)
             | Step::Usage(_)
             | Step::Stop(_)
@@ -73,7 +77,7 @@ impl Writer<'_> {
 
     fn begin(&mut self) {
         if !std::mem::replace(&mut self.begun, true) {
-            self.choice(&json!({"role": "assistant", "content": ""}), &Value::Null);
+            self.choice(&json!({"role": "assistant", "content": ""}));
         }
     }
 
@@ -92,17 +96,19 @@ impl Writer<'_> {
 
     fn delta(&mut self, delta: &Value) {
         self.begin();
-        self.choice(delta, &Value::Null);
+        self.choice(delta);
     }
 
-    fn choice(&mut self, delta: &Value, finish_reason: &Value) {
-        let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish_reason});
+    fn choice(&mut self, delta: &Value) {
+        let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": null});
         self.chunk(&json!([choice]), None);
     }
 
-    fn finish(&mut self, stop: &FinishReason, usage: Option<Usage>) {
+    /// With `unasked`, the last chunk with content has the token counts, as servers do that always send them.
+    fn finish(&mut self, stop: &FinishReason, usage: Option<Usage>, unasked: bool) {
         self.begin();
-        self.choice(&json!({}), &json!(finish_reason(stop)));
+        let choice = json!({"index": 0, "delta": {}, "logprobs": null, "finish_reason": finish_reason(stop)});
+        self.chunk(&json!([choice]), usage.as_ref().filter(|_| unasked));
         if let (true, Some(usage)) = (self.call.wants_usage, usage) {
             self.chunk(&json!([]), Some(&usage));
         }
@@ -112,7 +118,7 @@ impl Writer<'_> {
     fn chunk(&mut self, choices: &Value, usage: Option<&Usage>) {
         let mut chunk = head(self.call, "chat.completion.chunk");
         chunk.insert("choices".to_owned(), choices.clone());
-        if self.call.wants_usage {
+        if self.call.wants_usage || usage.is_some() {
             chunk.insert("usage".to_owned(), usage.map_or(Value::Null, usage_json));
         }
         self.items.push(Item::data(&Value::Object(chunk)));
@@ -125,9 +131,9 @@ pub(super) fn whole(call: &Call<'_>, answer: &Answer) -> Value {
     let mut calls = Vec::new();
     for block in &answer.blocks {
         match block {
-            Block::Text(text) => content.push_str(text),
+            Block::Text { text, .. } => content.push_str(text),
             Block::Thinking { text, .. } => reasoning.push_str(text),
-            Block::RedactedThinking(_) => {}
+            Block::RedactedThinking(_) | Block::ServerTool { .. } => {}
             Block::ToolCall { id, name, arguments } => {
                 let function = json!({"name": name, "arguments": arguments});
                 calls.push(json!({"id": id, "type": "function", "function": function}));

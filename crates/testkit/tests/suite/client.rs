@@ -50,7 +50,10 @@ pub(crate) async fn send(request: reqwest::RequestBuilder) -> reqwest::Result<An
     while let Some(chunk) = stream.next().await {
         match chunk {
             Ok(chunk) => chunks.push(chunk),
-            Err(_) => broken = true,
+            Err(_) => {
+                broken = true;
+                break;
+            }
         }
     }
     Ok(Answer { status, headers, chunks, broken })

@@ -11,10 +11,16 @@ mod conversations;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod gemini;
+#[cfg(test)]
 mod inspection;
 #[cfg(test)]
 mod openai;
 #[cfg(test)]
 mod provider;
 #[cfg(test)]
+mod responses;
+#[cfg(test)]
 mod rules;
+#[cfg(test)]
+mod transport;

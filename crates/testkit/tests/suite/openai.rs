@@ -81,6 +81,17 @@ async fn usage_comes_only_when_it_is_asked_for_and_scripted() {
 }
 
 #[tokio::test]
+async fn usage_that_is_stated_comes_unasked_with_the_reason_of_the_end() {
+    let server = FakeModelServer::start(rich_reply()).await.unwrap();
+    let mut body = openai_body(&json!([{"role": "user", "content": "hi"}]));
+    body.as_object_mut().unwrap().remove("stream_options");
+    let mut events = send(openai(&server, &body)).await.unwrap().events();
+    events.pop();
+    let last = events.pop().unwrap().1;
+    assert_eq!((&last["choices"][0]["finish_reason"], &last["usage"]), (&json!("tool_calls"), &usage()));
+}
+
+#[tokio::test]
 async fn without_stream_the_same_reply_is_one_document() {
     let server = FakeModelServer::start(rich_reply()).await.unwrap();
     let mut body = openai_body(&json!([{"role": "user", "content": "hi"}]));

@@ -22,26 +22,39 @@ const CHUNK: usize = 32 * 1024;
 
 /// A program that has ended, with everything that it had started in its group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Exchanged {
-    pub(crate) ending: Ending,
-    pub(crate) stdout: Printed,
-    pub(crate) stderr: Printed,
+#[non_exhaustive]
+pub struct Exchanged {
+    /// How it ended.
+    pub ending: Ending,
+    /// What it wrote to standard output.
+    pub stdout: Printed,
+    /// What it wrote to standard error.
+    pub stderr: Printed,
 }
 
 /// The beginning of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Printed {
-    /// At most [`KEPT`] bytes; those that are not UTF-8 are replaced.
-    pub(crate) text: String,
+#[non_exhaustive]
+pub struct Printed {
+    /// At most 1 MiB; bytes that are not UTF-8 are replaced.
+    pub text: String,
     /// Bytes that came after it.
-    pub(crate) omitted: u64,
+    pub omitted: u64,
 }
 
 /// Runs `command` with `input` on its standard input, which it need not read.
 ///
 /// It ends when the program itself does: what that has left behind in its process group is killed then. The
 /// rest is as in [`run`](super::run), the deadline and the end of a dropped call included.
-pub(crate) async fn exchange(
+///
+/// # Errors
+///
+/// When the program cannot be started or waited for.
+///
+/// # Panics
+///
+/// Outside a tokio runtime with time and I/O enabled.
+pub async fn exchange(
     command: CommandLine,
     input: Vec<u8>,
     cancel: &CancellationToken,

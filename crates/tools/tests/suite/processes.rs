@@ -18,16 +18,16 @@ const BATCH: usize = 50;
 /// Says to the test program that it runs a test by itself.
 const ALONE: &str = "ROBOTA_TEST_ALONE";
 
-/// Each says `up` when what it has started runs. What is not told to go away otherwise ends by itself, much later.
+/// Each says `up` when what it has started runs. All of it ends by itself, much later.
 const WAYS: [&str; 8] = [
-    "echo up; sleep 1000",
-    "setsid sleep 1000 & echo up; wait",
-    "(setsid sh -c 'sleep 1000 & sleep 1000' &); echo up; sleep 1000",
-    "nohup sh -c 'trap \"\" HUP TERM; sleep 1000; sleep 1000' >/dev/null 2>&1 & echo up; exec sleep 1000",
-    "trap '' TERM; (trap '' TERM; setsid sh -c 'while :; do sleep 1; done') & echo up; while :; do sleep 1; done",
-    "(setsid env -i PATH=/usr/bin:/bin sh -c '(setsid sleep 1000 &); sleep 1000' &); echo up; sleep 1000",
-    "trap '(setsid sleep 1000 &)' TERM; echo up; while :; do (setsid sleep 1000 &); sleep 0.1; done",
-    "setsid sh -c 'kill -STOP $$; sleep 1000' & echo up; kill -STOP $$; sleep 1000",
+    "echo up; sleep 300",
+    "setsid sleep 300 & echo up; wait",
+    "(setsid sh -c 'sleep 300 & sleep 300' &); echo up; sleep 300",
+    "nohup sh -c 'trap \"\" HUP TERM; sleep 300; sleep 300' >/dev/null 2>&1 & echo up; exec sleep 300",
+    "trap '' TERM; (trap '' TERM; setsid sh -c 'for _ in $(seq 300); do sleep 1; done') & echo up; for _ in $(seq 300); do sleep 1; done",
+    "(setsid env -i PATH=/usr/bin:/bin sh -c '(setsid sleep 300 &); sleep 300' &); echo up; sleep 300",
+    "trap '(setsid sleep 300 &)' TERM; echo up; for _ in $(seq 300); do (setsid sleep 300 &); sleep 0.1; done",
+    "setsid sh -c 'kill -STOP $$; sleep 300' & echo up; kill -STOP $$; sleep 300",
 ];
 
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +60,11 @@ fn timeouts_and_aborts_leave_no_descendant_and_no_zombie() {
 }
 
 async fn end_all() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    // Started at the same moment as a command of another test, this process may have got the mark of that one.
+    let Rlimit { maximum, .. } = getrlimit(Resource::Msgqueue);
+    setrlimit(Resource::Msgqueue, Rlimit { current: maximum, maximum }).unwrap();
     adopt_orphans().unwrap();
     let kills: Vec<usize> = (0..kills()).collect();
     for batch in kills.chunks(BATCH) {

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use robota_core::ProviderErrorKind;
+use serde_json::json;
 
 use super::*;
 use crate::recorded::{End, cut, read, read_whole};
@@ -37,7 +38,7 @@ event: content_block_delta
 data: {"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"I look."}}
 
 event: content_block_delta
-data: {"type":"content_block_delta","index":2,"delta":{"type":"citations_delta","citation":{"type":"x"}}}
+data: {"type":"content_block_delta","index":2,"delta":{"type":"something_new","text":{"a":1}}}
 
 event: content_block_stop
 data: {"type":"content_block_stop","index":2}
@@ -168,7 +169,7 @@ data: {"type":"message_stop"}
 "#;
     let expected = [
         start(0, "t", "Read"),
-        arguments(0, "{\"b\": 1, \"a\": 2}"),
+        arguments(0, "{\"b\":1,\"a\":2}"),
         ModelEvent::ToolCallEnd { index: 0 },
         ModelEvent::Finish(FinishReason::ToolUse),
     ];
@@ -176,25 +177,140 @@ data: {"type":"message_stop"}
 }
 
 #[test]
-fn a_server_tool_shows_what_it_was_asked() {
-    let body = r#"data: {"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","input":{}}}
-
-data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"query\":\"rust\"}"}}
+fn a_block_whose_start_was_left_out_is_read_all_the_same() {
+    let body = r#"data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Hm"}}
 
 data: {"type":"content_block_stop","index":0}
 
-data: {"type":"content_block_start","index":1,"content_block":{"type":"web_search_tool_result","tool_use_id":"s","content":[]}}
-
-data: {"type":"content_block_stop","index":1}
-
-data: {"type":"message_delta","delta":{"stop_reason":"pause_turn"}}
+data: {"type":"content_block_delta","index":1,"delta":{"text":"Yes"}}
 
 data: {"type":"message_stop"}
 
 "#;
     let expected = [
-        ModelEvent::ServerTool { tool: "web_search".into(), query: "rust".into() },
-        ModelEvent::Finish(FinishReason::PauseTurn),
+        ModelEvent::ThinkingDelta("Hm".into()),
+        ModelEvent::ThinkingEnd { signature: None },
+        ModelEvent::TextDelta("Yes".into()),
+        ModelEvent::Finish(FinishReason::EndTurn),
     ];
     assert_eq!(read_whole(decoder(), body), expected);
+}
+
+#[test]
+fn every_stop_reason_has_its_meaning() {
+    let reasons = [
+        ("end_turn", FinishReason::EndTurn),
+        ("max_tokens", FinishReason::MaxTokens),
+        ("stop_sequence", FinishReason::StopSequence),
+        ("tool_use", FinishReason::ToolUse),
+        ("pause_turn", FinishReason::PauseTurn),
+        ("compaction", FinishReason::PauseTurn),
+        ("refusal", FinishReason::Refusal),
+        ("model_context_window_exceeded", FinishReason::ContextWindow),
+        ("something_new", FinishReason::Other("something_new".into())),
+    ];
+    for (reason, expected) in reasons {
+        let end = json!({"type": "message_delta", "delta": {"stop_reason": reason}});
+        let body = format!("data: {end}\n\ndata: {{\"type\":\"message_stop\"}}\n\n");
+        assert_eq!(read_whole(decoder(), &body), [ModelEvent::Finish(expected)]);
+    }
+}
+
+#[test]
+fn counts_are_cumulative_whoever_leaves_some_out() {
+    let body = r#"data: {"type":"message_start","message":{"usage":{"input_tokens":5,"cache_creation_input_tokens":300,"cache_read_input_tokens":70,"output_tokens":1}}}
+
+data: {"type":"message_delta","delta":{},"usage":{"input_tokens":25,"cache_read_input_tokens":90,"output_tokens":8,"server_tool_use":{"web_search_requests":1}}}
+
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":0,"output_tokens":9}}
+
+data: {"type":"message_stop"}
+
+"#;
+    let events = read_whole(decoder(), body);
+    let usage = Usage { input_tokens: 25, output_tokens: 9, cache_read_tokens: 90, cache_write_tokens: 300 };
+    assert_eq!(events[2..], [ModelEvent::Usage(usage), ModelEvent::Finish(FinishReason::EndTurn)]);
+}
+
+/// A frame of some kind, right or wrong.
+fn any_frame() -> impl Strategy<Value = Value> {
+    let kinds = [
+        "text",
+        "thinking",
+        "redacted_thinking",
+        "tool_use",
+        "server_tool_use",
+        "web_search_tool_result",
+        "mcp_tool_use",
+        "compaction",
+        "something_new",
+        "",
+    ];
+    let deltas = [
+        json!({"type": "text_delta", "text": "a"}),
+        json!({"type": "thinking_delta", "thinking": "b"}),
+        json!({"type": "signature_delta", "signature": "c"}),
+        json!({"type": "input_json_delta", "partial_json": "{\"d\":"}),
+        json!({"type": "citations_delta", "citation": {"url": "e"}}),
+        json!({"type": "compaction_delta", "content": null}),
+        json!({"type": "something_new", "text": [1], "more": "f"}),
+        json!({"text": "g"}),
+        json!({}),
+    ];
+    let start = (0..4u64, proptest::sample::select(kinds.to_vec()), any::<bool>()).prop_map(|(index, kind, full)| {
+        let block = if full {
+            json!({"type": kind, "text": "h", "thinking": 1, "signature": "s", "input": {"i": 1}, "id": 7, "data": "x"})
+        } else {
+            json!({"type": kind})
+        };
+        json!({"type": "content_block_start", "index": index, "content_block": block})
+    });
+    let delta = (0..4u64, proptest::sample::select(deltas.to_vec()))
+        .prop_map(|(index, delta)| json!({"type": "content_block_delta", "index": index, "delta": delta}));
+    let stop = (0..4u64).prop_map(|index| json!({"type": "content_block_stop", "index": index}));
+    let others = vec![
+        json!({"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 3}}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "pause_turn"}, "usage": {"output_tokens": 2}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}),
+        json!({"type": "ping"}),
+        json!({"type": "something_new", "delta": 3, "index": "x"}),
+        json!({"type": "content_block_delta"}),
+        json!({"type": "content_block_start", "index": 9}),
+    ];
+    prop_oneof![3 => start, 6 => delta, 2 => stop, 1 => proptest::sample::select(others)]
+}
+
+proptest! {
+    #[test]
+    fn in_whatever_order_the_frames_come_the_answer_has_one_end(
+        frames in proptest::collection::vec(any_frame(), 0..40)
+    ) {
+        let mut decoder = decoder();
+        let mut events = Events::new();
+        for frame in &frames {
+            prop_assert!(decoder.frame(None, &frame.to_string(), &mut events).is_ok(), "{}", frame);
+        }
+        decoder.frame(None, r#"{"type":"message_stop"}"#, &mut events).unwrap();
+        decoder.end(&mut events);
+        let place = |is: fn(&ModelEvent) -> bool| -> Vec<usize> {
+            events.iter().enumerate().filter(|(_, event)| is(event)).map(|(at, _)| at).collect()
+        };
+        prop_assert_eq!(place(|event| matches!(event, ModelEvent::Finish(_))), [events.len() - 1]);
+        let native = place(|event| matches!(event, ModelEvent::NativeContent { .. }));
+        prop_assert!(native.len() <= 1);
+        for at in native {
+            // Only the counts stand between it and the finish.
+            prop_assert!(at + 3 >= events.len(), "{:?}", events);
+        }
+        let (mut started, mut ended) = (Vec::new(), Vec::new());
+        for event in &events {
+            match event {
+                ModelEvent::ToolCallStart { index, .. } => started.push(*index),
+                ModelEvent::ToolCallEnd { index } => ended.push(*index),
+                _ => {}
+            }
+        }
+        ended.sort_unstable();
+        prop_assert_eq!(started, ended);
+    }
 }

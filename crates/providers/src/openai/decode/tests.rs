@@ -1,7 +1,7 @@
 //! One test for each oddity of servers (protocols F4), on recorded chunks.
 
 use proptest::prelude::*;
-use robota_core::ProviderErrorKind;
+use robota_core::{ProviderErrorKind, ToolClass, Usage};
 use serde_json::{Value, json};
 
 use super::*;
@@ -29,7 +29,11 @@ fn finish(reason: &str) -> Value {
 }
 
 fn decoder() -> ChatDecoder {
-    ChatDecoder::new(None)
+    ChatDecoder::new(Reading::Plain, None)
+}
+
+fn read_tool() -> ToolSpec {
+    ToolSpec::new("Read", ToolClass::Inspect, "")
 }
 
 /// The events of these chunks without the start of the answer.
@@ -206,7 +210,7 @@ fn quirk_5_an_empty_last_chunk_a_legacy_copy_and_a_null_role_change_nothing() {
 }
 
 #[test]
-fn arguments_before_the_name_and_malformed_ones_arrive_as_written() {
+fn quirk_13_malformed_arguments_and_those_before_the_name_arrive_as_written() {
     let chunks = [
         call(json!({"index": 0, "id": "c", "function": {"arguments": "{\"a\": "}})),
         call(json!({"index": 0, "function": {"name": "Read", "arguments": "oops"}})),
@@ -248,7 +252,10 @@ fn quirk_8_markup_in_the_text_becomes_thinking_and_a_call() {
         ModelEvent::ToolCallEnd { index: 0 },
         ModelEvent::Finish(FinishReason::ToolUse),
     ];
-    assert_eq!(read_whole(ChatDecoder::new(Some(vec!["Read".into()])), &body(&chunks)), expected);
+    assert_eq!(
+        read_whole(ChatDecoder::new(Reading::markup(&[Arc::new(read_tool())]), None), &body(&chunks)),
+        expected
+    );
     // At the vendor's own address it is what it looks like: text.
     assert_eq!(calls(&chunks), (Vec::new(), FinishReason::EndTurn));
 }
@@ -315,4 +322,120 @@ fn a_refusal_is_shown_and_named() {
     let chunks = [delta(json!({"refusal": "I will not."})), finish("stop")];
     let expected = [ModelEvent::TextDelta("I will not.".into()), ModelEvent::Finish(FinishReason::Refusal)];
     assert_eq!(events(&chunks), expected);
+}
+
+#[test]
+fn thinking_in_a_list_of_parts_is_told_from_text() {
+    let thinking = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]);
+    let chunks = [
+        delta(json!({"content": thinking})),
+        delta(
+            json!({"content": [{"type": "text", "text": "Yes"}, {"type": "reference", "reference_ids": [1]}]}),
+        ),
+        delta(json!({"content": "."})),
+        finish("stop"),
+    ];
+    let expected = [
+        ModelEvent::ThinkingDelta("Hm".into()),
+        ModelEvent::ThinkingEnd { signature: None },
+        ModelEvent::TextDelta("Yes".into()),
+        ModelEvent::TextDelta(".".into()),
+        ModelEvent::Finish(FinishReason::EndTurn),
+    ];
+    assert_eq!(events(&chunks), expected);
+}
+
+#[test]
+fn details_of_thinking_are_shown_once_and_kept_for_their_provider() {
+    let detail = json!({"type": "reasoning.text", "text": "Hm", "format": "x-v1", "index": 0});
+    let signed = json!({"type": "reasoning.text", "signature": "s", "format": "x-v1", "index": 0});
+    let chunks = [
+        delta(json!({"reasoning": "Hm", "reasoning_details": [detail]})),
+        delta(json!({"reasoning_details": [signed]})),
+        call(json!({"index": 0, "id": "c", "function": {"name": "Read", "arguments": "{}"}})),
+        finish("tool_calls"),
+    ];
+    let item = json!({
+        "provider": "openrouter",
+        "calls": ["c"],
+        "reasoning_details": [{"type": "reasoning.text", "text": "Hm", "format": "x-v1", "index": 0, "signature": "s"}],
+    });
+    let expected = [
+        ModelEvent::Started { response_id: None, model: None },
+        ModelEvent::ThinkingDelta("Hm".into()),
+        ModelEvent::ThinkingEnd { signature: None },
+        ModelEvent::ToolCallStart { index: 0, id: "c".into(), name: "Read".into() },
+        ModelEvent::ToolCallArguments { index: 0, delta: "{}".into() },
+        ModelEvent::ToolCallEnd { index: 0 },
+        ModelEvent::NativeContent { format: "openai-chat".into(), items: vec![item] },
+        ModelEvent::Finish(FinishReason::ToolUse),
+    ];
+    let decoder = ChatDecoder::new(Reading::Plain, Some("openrouter"));
+    assert_eq!(read_whole(decoder, &body(&chunks)), expected);
+    // Others show the text in them, and keep nothing.
+    let only_details = [
+        delta(json!({"reasoning_details": [{"type": "reasoning.summary", "summary": "Hm"}]})),
+        finish("stop"),
+    ];
+    let expected = [
+        ModelEvent::ThinkingDelta("Hm".into()),
+        ModelEvent::ThinkingEnd { signature: None },
+        ModelEvent::Finish(FinishReason::EndTurn),
+    ];
+    assert_eq!(events(&only_details), expected);
+}
+
+#[test]
+fn quirk_9_counts_are_found_wherever_they_stand() {
+    let usage = json!({"prompt_tokens": 10, "completion_tokens": 2});
+    let mut in_choice = finish("stop");
+    in_choice["choices"][0]["usage"] = usage.clone();
+    let mut beside = finish("stop");
+    beside["x_groq"] = json!({"usage": usage});
+    for last in [in_choice, beside] {
+        let events = events(&[delta(json!({"content": "x"})), last]);
+        assert!(
+            matches!(events[1], ModelEvent::Usage(Usage { input_tokens: 10, output_tokens: 2, .. })),
+            "{events:?}"
+        );
+    }
+}
+
+#[test]
+fn gemma_writes_its_thinking_and_calls_as_text() {
+    let chunks = [
+        delta(json!({"content": "<|channel>thou"})),
+        delta(json!({"content": "ght\nHm<channel|>Yes <|tool_call>call:Read{a:<|\"|>b<|\"|>}"})),
+        delta(json!({"content": "<tool_call|>"})),
+        finish("stop"),
+    ];
+    let expected = [
+        ModelEvent::Started { response_id: None, model: None },
+        ModelEvent::ThinkingDelta("Hm".into()),
+        ModelEvent::ThinkingEnd { signature: None },
+        ModelEvent::TextDelta("Yes ".into()),
+        ModelEvent::ToolCallStart { index: 0, id: "gemma_call_1".into(), name: "Read".into() },
+        ModelEvent::ToolCallArguments { index: 0, delta: "{\"a\":\"b\"}".into() },
+        ModelEvent::ToolCallEnd { index: 0 },
+        ModelEvent::Finish(FinishReason::ToolUse),
+    ];
+    let tools: Arc<[Arc<ToolSpec>]> = Arc::new([Arc::new(read_tool())]);
+    assert_eq!(read_whole(ChatDecoder::new(Reading::gemma(&tools), None), &body(&chunks)), expected);
+}
+
+#[test]
+fn an_end_that_is_a_failure_is_an_error() {
+    let report = json!({"base_resp": {"status_code": 1002, "status_msg": "rate limit"}, "choices": null});
+    for (chunk, kind) in [
+        (finish("insufficient_system_resource"), ProviderErrorKind::Overloaded),
+        (finish("error"), ProviderErrorKind::Server),
+        (report, ProviderErrorKind::RateLimit),
+    ] {
+        let (_, End::Fault(Fault::Refused(error))) = read(decoder(), [body(&[chunk]).as_bytes()]) else {
+            panic!("an error was expected");
+        };
+        assert_eq!(error.kind(), kind);
+    }
+    assert_eq!(calls(&[finish("sensitive")]).1, FinishReason::ContentFilter);
+    assert_eq!(calls(&[finish("model_length")]).1, FinishReason::ContextWindow);
 }

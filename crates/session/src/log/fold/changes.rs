@@ -152,6 +152,7 @@ fn move_last_to(history: &mut History, place: usize) {
     }
     let counted = history.counted_tokens();
     let moved = History::restored(messages, entries, history.reference().head, history.message_bytes());
+    let moved = moved.with_calibration(history.calibration());
     *history = match counted {
         Some((tokens, since)) => moved.with_counted_tokens(tokens, since),
         None => moved,

@@ -111,7 +111,8 @@ fn characters(messages: &[MessageRef]) -> usize {
     messages.iter().map(|message| message.text().chars().count() + of_calls(message)).sum()
 }
 
-/// The messages at 3.6 bytes of JSON a token, as the engine estimates where no provider has counted.
+/// The messages in tokens, as the engine estimates where no provider has counted.
 fn estimated_tokens(fold: Option<&LogFold>) -> u64 {
-    fold.map_or(0, |fold| (fold.history().message_bytes() * 10).div_ceil(36))
+    let history = fold.map(LogFold::history);
+    history.map_or(0, |history| history.calibration().tokens(history.message_bytes()))
 }

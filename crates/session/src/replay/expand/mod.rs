@@ -151,6 +151,7 @@ impl State {
                 entry.executed_by(event);
             }
             EventKind::TextDelta { delta } => entries.push_back(self.request.raw_delta(event, delta)),
+            EventKind::ProviderRetry { .. } | EventKind::ProviderFallback { .. } => self.request.begin_anew(),
             EventKind::ProviderResponseNormalized { round, .. } => {
                 self.batch = *round;
                 entries.push_back(self.request.answered(event, answer, &mut entry));

@@ -33,6 +33,11 @@ impl Request {
         entry.into_value()
     }
 
+    /// What was streamed so far does not count: the answer begins anew.
+    pub(super) const fn begin_anew(&mut self) {
+        (self.sequence, self.speaks) = (0, false);
+    }
+
     /// Fills in `entry`, that of a complete answer, and gives the entry `provider_response_raw`. `answer` is
     /// its message; an answer that says nothing has none, and one whose message the log has lost neither.
     pub(super) fn answered(

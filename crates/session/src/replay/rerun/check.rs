@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use robota_core::{Message, MessageRef, ModelRequest, ToolSpec};
+use robota_core::{Message, MessageRef, ModelRequest, ResponseFormat, ToolSpec};
 
 use crate::replay::recording::RecordedTurn;
 use crate::replay::settings::Settings;
@@ -92,7 +92,22 @@ fn difference(told: &ModelRequest, made: &ModelRequest) -> Option<String> {
         .or_else(|| tools(&told.tools, &made.tools))
         .or_else(|| differs("the tool choice", &told.tool_choice, &made.tool_choice))
         .or_else(|| differs("the output limit", &told.max_output_tokens, &made.max_output_tokens))
+        .or_else(|| differs("the effort", &told.effort, &made.effort))
+        .or_else(|| differs("the thinking", &told.thinking, &made.thinking))
+        .or_else(|| differs("the web tools", &told.native_web_tools, &made.native_web_tools))
+        .or_else(|| form(told.response_format.as_ref(), made.response_format.as_ref()))
         .or_else(|| messages(&told.messages, &made.messages))
+}
+
+/// Schemas are too long to be shown.
+fn form(told: Option<&ResponseFormat>, made: Option<&ResponseFormat>) -> Option<String> {
+    let name =
+        |form: Option<&ResponseFormat>| form.map_or_else(|| "none".to_owned(), |form| form.name.clone());
+    let (was, is) = (name(told), name(made));
+    (told != made).then(|| match was == is {
+        true => format!("the schema of the answer's form {was} is another one"),
+        false => format!("the form of the answer was {was} and is {is}"),
+    })
 }
 
 fn tools(told: &[Arc<ToolSpec>], made: &[Arc<ToolSpec>]) -> Option<String> {

@@ -1,6 +1,5 @@
 //! A recorded compaction, run again.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use robota_core::{
@@ -56,12 +55,13 @@ async fn run_again(recorded: &Arc<RecordedCompaction>, start: &CompactionStart) 
         model: Arc::clone(&settings.model),
         system: Arc::clone(&settings.system),
         // Their specs count as part of the window.
-        tools: stand_in_tools(&settings.tools, HashMap::new()),
+        tools: stand_in_tools(&settings.tools, None),
         max_rounds: 0,
         context_window: start.context_window,
         max_output_tokens: settings.max_output_tokens,
         output_budget: 0,
         spill: None,
+        tuning: settings.tuning.clone(),
         idle_timeout: None,
         raw_capture: RawCapture::Off,
         ambient: ambient_of(recorded),

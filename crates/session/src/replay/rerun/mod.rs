@@ -108,13 +108,14 @@ async fn run_again(recorded: &Arc<RecordedTurn>, prompt: Message, progress: &Arc
         provider: Arc::new(StandInModel::new(&settings.provider, Arc::clone(progress))),
         model: Arc::clone(&settings.model),
         system: Arc::clone(&settings.system),
-        tools: stand_in_tools(&settings.tools, recorded.results.clone()),
+        tools: stand_in_tools(&settings.tools, Some(progress)),
         max_rounds: recorded.max_rounds,
         // Recorded results are cut already, and room is made where it was made then.
         context_window: 0,
         output_budget: 0,
         spill: None,
         max_output_tokens: settings.max_output_tokens,
+        tuning: settings.tuning.clone(),
         idle_timeout: None,
         raw_capture: RawCapture::Off,
         ambient: Ambient::default(),
@@ -124,9 +125,16 @@ async fn run_again(recorded: &Arc<RecordedTurn>, prompt: Message, progress: &Arc
     let host = RecordedHost { progress: Arc::clone(progress), history: &history };
     let sink: Arc<dyn EventSink> = Arc::new(Nowhere);
     let cancel = CancellationToken::new();
-    agent
-        .run_turn(Turn { history: &history, prompt, sink: &sink, gate: &Open, cancel: &cancel, host: &host })
-        .await;
+    let turn = Turn {
+        history: &history,
+        prompt,
+        response_format: recorded.response_format.clone(),
+        sink: &sink,
+        gate: &Open,
+        cancel: &cancel,
+        host: &host,
+    };
+    agent.run_turn(turn).await;
 }
 
 /// A sink for events that nobody needs.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use robota_core::ModelRequest;
+use robota_core::{MessageRef, ModelRequest};
 
 use super::check::{self, Verdict, Witness};
 use crate::replay::recording::{Change, RecordedRequest, RecordedTurn, went_to_its_end};
@@ -71,6 +71,12 @@ impl Progress {
     pub(super) fn goes_on(&self) -> bool {
         let state = self.lock();
         state.outcome.divergence.is_none() && state.made < self.recorded.requests.len()
+    }
+
+    /// The recorded result of a call of the last answer.
+    pub(super) fn result_of(&self, call_id: &str) -> Option<&MessageRef> {
+        let made = self.lock().made;
+        self.recorded.results.get(&(made, call_id.to_owned()))
     }
 
     /// The turn has come to a place where it would call the model, and the log has no further request.

@@ -1,18 +1,18 @@
 //! A model and tools that say what was recorded.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 use robota_core::{
-    Authorization, Body, Capabilities, DynTool, GateRequest, InvalidArguments, MessageRef, ModelEvent,
-    ModelRequest, ModelStream, PreparedCall, Provider, ProviderError, ProviderErrorKind, ProviderInfo,
-    ToolGate, ToolOutcome, ToolSpec,
+    Authorization, Body, Capabilities, DynTool, FinishReason, GateRequest, InvalidArguments, MessageRef,
+    ModelEvent, ModelRequest, ModelStream, PreparedCall, Provider, ProviderError, ProviderErrorKind,
+    ProviderInfo, ToolGate, ToolOutcome, ToolSpec,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::progress::Progress;
+use crate::replay::answers::events_of;
 use crate::replay::recording::RecordedAnswer;
 
 /// A model that gives the recorded answers in order, and has every request checked.
@@ -23,7 +23,8 @@ pub(super) struct StandInModel {
 
 impl StandInModel {
     pub(super) fn new(provider: &str, progress: Arc<Progress>) -> Self {
-        let capabilities = Capabilities { tools: true, images: true, thinking: true };
+        let capabilities =
+            Capabilities { tools: true, images: true, thinking: true, ..Capabilities::default() };
         Self { info: ProviderInfo::new(provider, capabilities), progress }
     }
 }
@@ -36,7 +37,11 @@ impl Provider for StandInModel {
     fn stream(&self, request: ModelRequest, _: CancellationToken) -> ModelStream {
         let recorded = self.progress.made(&request);
         let events = match recorded.map(|recorded| recorded.answer.as_ref()) {
-            Some(Some(answer)) => events_of(answer).into_iter().map(Ok).collect(),
+            Some(Some(answer)) => {
+                let mut events = events_of(answer.message.as_deref(), &self.info.id);
+                events.push(ModelEvent::Finish(finish(answer)));
+                events.into_iter().map(Ok).collect()
+            }
             // A turn goes on after a call that failed only where the provider refused its length.
             Some(None) if self.progress.goes_on() => vec![failure(ProviderErrorKind::ContextLength)],
             _ => vec![failure(ProviderErrorKind::Protocol)],
@@ -45,51 +50,31 @@ impl Provider for StandInModel {
     }
 }
 
+/// Why the answer ends. With calls in it that decides nothing but whether the engine itself answers one that was cut off,
+/// and the recorded result is the one that was sent, whatever earlier versions made of such a call.
+fn finish(answer: &RecordedAnswer) -> FinishReason {
+    let calls = answer.message.as_ref().is_some_and(|message| !message.tool_calls().is_empty());
+    if calls { FinishReason::ToolUse } else { answer.finish.clone() }
+}
+
 fn failure(kind: ProviderErrorKind) -> Result<ModelEvent, ProviderError> {
     Err(ProviderError::new(kind, "the recording has no answer"))
 }
 
-fn events_of(answer: &RecordedAnswer) -> Vec<ModelEvent> {
-    let mut events = Vec::new();
-    let body = answer.message.as_ref().map(|message| &message.body);
-    if let Some(Body::Assistant { content, tool_calls, reasoning, .. }) = body {
-        for block in reasoning {
-            if let Some(data) = &block.redacted {
-                events.push(ModelEvent::RedactedThinking(data.clone()));
-            } else {
-                events.push(ModelEvent::ThinkingDelta(block.text.clone()));
-                events.push(ModelEvent::ThinkingEnd { signature: block.signature.clone() });
-            }
-        }
-        events.extend(content.iter().map(|text| ModelEvent::TextDelta(text.clone())));
-        for (index, call) in tool_calls.iter().enumerate() {
-            events.push(ModelEvent::ToolCallStart { index, id: call.id.clone(), name: call.name.clone() });
-            events.push(ModelEvent::ToolCallArguments { index, delta: call.arguments.clone() });
-            events.push(ModelEvent::ToolCallEnd { index });
-        }
-    }
-    events.push(ModelEvent::Finish(answer.finish.clone()));
-    events
-}
-
-/// The recorded results of calls, by id. An id may come again when its first call is compacted away.
-type Results = Mutex<HashMap<String, VecDeque<MessageRef>>>;
-
-/// Tools with the recorded specs and results.
+/// Tools with the recorded specs, and the results of the turn that is run again, if one is.
 pub(super) fn stand_in_tools(
     specs: &[Arc<ToolSpec>],
-    results: HashMap<String, VecDeque<MessageRef>>,
+    progress: Option<&Arc<Progress>>,
 ) -> Vec<Arc<dyn DynTool>> {
-    let results = Arc::new(Mutex::new(results));
     let tool = |spec: &Arc<ToolSpec>| -> Arc<dyn DynTool> {
-        Arc::new(StandInTool { spec: Arc::clone(spec), results: Arc::clone(&results) })
+        Arc::new(StandInTool { spec: Arc::clone(spec), progress: progress.cloned() })
     };
     specs.iter().map(tool).collect()
 }
 
 struct StandInTool {
     spec: Arc<ToolSpec>,
-    results: Arc<Results>,
+    progress: Option<Arc<Progress>>,
 }
 
 impl DynTool for StandInTool {
@@ -98,11 +83,10 @@ impl DynTool for StandInTool {
     }
 
     fn prepare(&self, _: &str) -> Result<PreparedCall, InvalidArguments> {
-        let results = Arc::clone(&self.results);
+        let progress = self.progress.clone();
         Ok(PreparedCall::new(Vec::new(), move |context| {
-            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-            let result = results.get_mut(context.call_id.as_ref()).and_then(VecDeque::pop_front);
-            let outcome = recorded(result.as_ref());
+            let outcome =
+                recorded(progress.as_ref().and_then(|progress| progress.result_of(&context.call_id)));
             Box::pin(async move { Ok(outcome) })
         }))
     }

@@ -31,7 +31,8 @@ pub(super) struct Outcome {
 
 impl Summaries {
     pub(super) fn new(recorded: &Arc<RecordedCompaction>) -> Self {
-        let capabilities = Capabilities { tools: true, images: true, thinking: true };
+        let capabilities =
+            Capabilities { tools: true, images: true, thinking: true, ..Capabilities::default() };
         let info = ProviderInfo::new(recorded.settings.provider.as_str(), capabilities);
         Self { info, recorded: Arc::clone(recorded), outcome: Mutex::default() }
     }

@@ -89,7 +89,7 @@ impl Calls {
                 self.native(*round, *payload_kind);
             }
             EventKind::TextDelta { delta } => self.text(!delta.is_empty()),
-            EventKind::ProviderRetry { .. } => {
+            EventKind::ProviderRetry { .. } | EventKind::ProviderFallback { .. } => {
                 if let Some(request) = &mut self.request {
                     request.text = false;
                 }

@@ -67,6 +67,7 @@ impl Scribe {
             forked_from: None,
             max_output_tokens: None,
             raw_capture: RawCapture::Off,
+            tuning: robota_core::RequestTuning::default(),
         };
         self.tell(kind).await
     }

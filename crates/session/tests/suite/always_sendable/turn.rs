@@ -13,7 +13,7 @@ use super::world::World;
 
 /// How a turn came out of what was done to it.
 enum Came {
-    Back(Result<TurnOutcome, Error>),
+    Back(Box<Result<TurnOutcome, Error>>),
     Dropped,
     Killed(Cut, Option<(Vec<u8>, Option<Vec<u8>>)>),
 }
@@ -40,7 +40,7 @@ impl World {
         // A turn may compact by itself, or by the provider's wish.
         let shortened = std::mem::replace(&mut self.shortened, true);
         match came {
-            Came::Back(outcome) => self.came_back(&prompt, outcome),
+            Came::Back(outcome) => self.came_back(&prompt, *outcome),
             Came::Dropped => self.said.push((u32::MAX, prompt)),
             Came::Killed(cut, copy) => {
                 self.shortened = shortened || self.options.context_window != 0;
@@ -81,7 +81,7 @@ impl World {
         };
         tokio::select! {
             biased;
-            outcome = &mut running => return Came::Back(outcome),
+            outcome = &mut running => return Came::Back(Box::new(outcome)),
             () = reached => {}
         }
         match plan.end {
@@ -93,7 +93,7 @@ impl World {
                 gate.open();
             }
         }
-        Came::Back(running.await)
+        Came::Back(Box::new(running.await))
     }
 
     fn replies(&mut self, plan: &TurnPlan, gate: &str) -> Vec<Reply> {

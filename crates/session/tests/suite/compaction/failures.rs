@@ -89,11 +89,11 @@ async fn with_nothing_to_summarise_no_model_is_called() {
 #[tokio::test]
 async fn where_it_cannot_help_it_says_what_takes_the_room() {
     let mut bench = Bench::new(Script::new(), talk());
-    bench.config.system = "rule ".repeat(6_000).into();
+    bench.config.system = "rule ".repeat(8_332).into();
     let error = bench.fails(CompactionRequest::automatic(goal(0.8))).await;
     assert_eq!(
         error.to_string(),
-        "compaction cannot get the conversation under 80.0 % of the context window: of about 9670 tokens, 8334 would \
+        "compaction cannot get the conversation under 80.0 % of the context window: of about 9508 tokens, 8334 would \
          remain (system prompt and tools 8334, messages that stay 0, summary 0) in a window of 10000"
     );
     let hint = error.hint().unwrap();

@@ -87,8 +87,9 @@ async fn a_turn_larger_than_the_window_comes_to_its_end() {
     let compactor = Compactor { agent: &agent, history, sink: sink.as_ref(), hooks: None, cancel };
     let host = Host { compactor, compactions: AtomicU32::new(0) };
     let prompt = user("u", "Read all 30.");
-    let report =
-        agent.run_turn(Turn { history, prompt, sink: &sink, gate: &AllowAll, cancel, host: &host }).await;
+    let (sink, gate, host_of) = (&sink, &AllowAll, &host);
+    let turn = Turn { history, prompt, response_format: None, sink, gate, cancel, host: host_of };
+    let report = agent.run_turn(turn).await;
     assert_eq!(report.outcome.unwrap(), TurnEnd::Completed);
     assert_eq!((report.text.as_str(), report.rounds), ("All read.", 31));
     bench.provider.assert_clean();

@@ -221,7 +221,7 @@ async fn hooks_are_told_that_a_history_was_cleared_or_compacted_before_the_next_
 #[tokio::test]
 async fn a_hook_before_a_compaction_may_end_the_turn_that_needs_it() {
     let mut scene =
-        Scene::new(Script::new().reply(Reply::new().text("many words ".repeat(1_700)).without_usage()));
+        Scene::new(Script::new().reply(Reply::new().text("many words ".repeat(2_600)).without_usage()));
     scene.options.context_window = 6_000;
     hooks_on(&mut scene, ScriptedHooks::new().always("PreCompact", stopping("save it first")));
     let session = Session::create(scene.options()).await.unwrap();

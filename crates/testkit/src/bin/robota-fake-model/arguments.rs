@@ -8,7 +8,8 @@ A model API that says what a plan tells it to.
 
 Usage: robota-fake-model PLAN.json [--port N] [--record FILE.jsonl] [--once] [--lenient]
 
-Speaks Anthropic Messages (POST /v1/messages) and OpenAI Chat Completions (POST /v1/chat/completions),
+Speaks Anthropic Messages (POST /v1/messages), OpenAI Chat Completions (POST /v1/chat/completions) and
+Google Gemini (POST /v1beta/models/{model}:streamGenerateContent),
 streamed or whole, on 127.0.0.1. Prints its base URL as the first line, and serves until it gets SIGINT
 or SIGTERM. A request that breaks a rule of the API is answered with status 400 and the reason.
 
