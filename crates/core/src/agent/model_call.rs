@@ -42,7 +42,9 @@ pub(super) async fn call(
                 if let ModelEvent::Fallback { provider, .. } = &event {
                     raw.go_on_with(provider);
                 }
-                show(event, sink);
+                if let Some(kind) = EventKind::of_model(event) {
+                    sink.emit(kind);
+                }
             }
             Some(Err(error)) if error.kind() == ProviderErrorKind::Cancelled && cancel.is_cancelled() => {
                 return (answer, CallEnd::Cancelled);
@@ -56,36 +58,4 @@ pub(super) async fn call(
     }
     let cut = ProviderError::new(ProviderErrorKind::Protocol, "the model's answer stopped without an end");
     (answer, CallEnd::Failed(cut))
-}
-
-fn show(event: ModelEvent, sink: &dyn EventSink) {
-    match event {
-        ModelEvent::TextDelta(delta) => sink.emit(EventKind::TextDelta { delta }),
-        ModelEvent::ThinkingDelta(delta) => sink.emit(EventKind::ThinkingDelta { delta }),
-        ModelEvent::ServerTool { tool, query } => sink.emit(EventKind::ServerTool { tool, query }),
-        ModelEvent::Retry { attempt, max_attempts, delay_ms, reason, status, abandoned } => {
-            sink.emit(EventKind::ProviderRetry {
-                attempt,
-                max_attempts,
-                delay_ms,
-                reason,
-                status,
-                abandoned,
-            });
-        }
-        ModelEvent::Fallback { provider, model, reason, abandoned } => {
-            sink.emit(EventKind::ProviderFallback { provider, model, reason, abandoned });
-        }
-        ModelEvent::Started { .. }
-        | ModelEvent::ThinkingEnd { .. }
-        | ModelEvent::RedactedThinking(_)
-        | ModelEvent::ToolCallStart { .. }
-        | ModelEvent::ToolCallArguments { .. }
-        | ModelEvent::ToolCallEnd { .. }
-        | ModelEvent::Citation(_)
-        | ModelEvent::NativeContent { .. }
-        | ModelEvent::Usage(_)
-        | ModelEvent::Raw { .. }
-        | ModelEvent::Finish(_) => {}
-    }
 }

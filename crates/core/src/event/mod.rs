@@ -2,6 +2,7 @@
 
 mod abort;
 mod kind;
+mod of_model;
 mod terms;
 
 use futures_util::future::BoxFuture;

@@ -142,20 +142,11 @@ impl Summariser<'_> {
             ModelEvent::TextDelta(delta) => answer.text.push_str(&delta),
             ModelEvent::Usage(usage) => answer.usage = usage,
             ModelEvent::Finish(reason) => answer.finish = Some(reason),
-            ModelEvent::Retry { attempt, max_attempts, delay_ms, reason, status, abandoned } => {
+            void @ (ModelEvent::Retry { .. } | ModelEvent::Fallback { .. }) => {
                 *answer = Answer::default();
-                self.sink.emit(EventKind::ProviderRetry {
-                    attempt,
-                    max_attempts,
-                    delay_ms,
-                    reason,
-                    status,
-                    abandoned,
-                });
-            }
-            ModelEvent::Fallback { provider, model, reason, abandoned } => {
-                *answer = Answer::default();
-                self.sink.emit(EventKind::ProviderFallback { provider, model, reason, abandoned });
+                if let Some(kind) = EventKind::of_model(void) {
+                    self.sink.emit(kind);
+                }
             }
             _ => {}
         }
