@@ -51,6 +51,18 @@ enum State {
     Call,
 }
 
+/// Takes `text` behind what was `held`, as far as `step` gets with what is left each time, and gives back what has to
+/// be held on.
+pub(super) fn read_on(mut held: String, text: &str, mut step: impl FnMut(&str) -> Option<usize>) -> String {
+    held.push_str(text);
+    let mut at = 0;
+    while let Some(taken) = step(held.get(at..).unwrap_or_default()) {
+        at += taken;
+    }
+    held.drain(..at);
+    held
+}
+
 impl Markup {
     /// A reader that knows calls of `tools`.
     pub(super) fn new(tools: Vec<String>) -> Self {
@@ -59,14 +71,8 @@ impl Markup {
 
     /// Takes more text.
     pub(super) fn push(&mut self, text: &str, out: &mut Vec<Piece>) {
-        let mut held = std::mem::take(&mut self.held);
-        held.push_str(text);
-        let mut at = 0;
-        while let Some(taken) = self.step(held.get(at..).unwrap_or_default(), out) {
-            at += taken;
-        }
-        held.drain(..at);
-        self.held = held;
+        let held = std::mem::take(&mut self.held);
+        self.held = read_on(held, text, |rest| self.step(rest, out));
     }
 
     /// The answer has ended: gives out what was held back.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use robota_core::ToolSpec;
 use serde_json::{Map, Value};
 
-use super::markup::{Piece, possible_end, push};
+use super::markup::{Piece, possible_end, push, read_on};
 use super::nesting::Nesting;
 use scan::{Begin, Verdict};
 
@@ -106,14 +106,8 @@ impl Gemma {
 
     /// Takes more text.
     pub(super) fn push(&mut self, text: &str, out: &mut Vec<Piece>) {
-        let mut held = std::mem::take(&mut self.held);
-        held.push_str(text);
-        let mut at = 0;
-        while let Some(taken) = self.step(held.get(at..).unwrap_or_default(), out) {
-            at += taken;
-        }
-        held.drain(..at);
-        self.held = held;
+        let held = std::mem::take(&mut self.held);
+        self.held = read_on(held, text, |rest| self.step(rest, out));
     }
 
     /// The answer has ended: gives out what was held back.
